@@ -1,4 +1,4 @@
-.PHONY: help book demo test test-audio test-embedded test-flowgraph test-link test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo test test-audio test-embedded test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,10 @@ test-services: ## real servers in their own protocols: knot, nsd, memcached, chr
 test-link: ## frames between two interfaces, made and judged in the kernel (root)
 	cargo xtask setup link
 	timeout --foreground 20m cargo xtask link
+
+test-python: ## the Python package: its wheel, types, tests, CSIT's MLRsearch as the judge, pytest and Robot
+	cargo xtask setup python
+	timeout --foreground 20m cargo xtask python
 
 test-trace: ## tracepoints with LTTng, babeltrace2, C++ and Python
 	cargo xtask setup trace

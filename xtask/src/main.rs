@@ -1,4 +1,4 @@
-//! What a contributor runs: `cargo xtask setup PART`, `audio`, `book`, `demo`, `embedded`, `services`, `test`.
+//! What a contributor runs: `cargo xtask setup PART`, `book`, `demo`, `test` and the parts of their own.
 
 mod audio;
 mod book;
@@ -6,6 +6,7 @@ mod demo;
 mod embedded;
 mod flowgraph;
 mod link;
+mod python;
 mod services;
 mod setup;
 mod suites;
@@ -16,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, link, rivals, services,
-                         test, trace
+cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, link, python, rivals,
+                         services, test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
@@ -26,6 +27,7 @@ cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
+cargo xtask python       the Python wheel: its types, its tests, its examples
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
 cargo xtask bench-trace  what an event costs, beside others' ways to record one
 cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["bench-trace"] => trace::bench(),
         ["services"] => services::test(),
         ["link"] => link::test(),
+        ["python"] => python::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),
@@ -68,6 +71,11 @@ fn root() -> PathBuf {
 /// Where cargo builds.
 fn target() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from))
+}
+
+/// Whether a file was changed after another; `None` where one of them is not there.
+fn newer(a: &Path, b: &Path) -> Option<bool> {
+    Some(a.metadata().ok()?.modified().ok()? >= b.metadata().ok()?.modified().ok()?)
 }
 
 /// Runs a program in the repository, shown before it runs; its failure is an error.

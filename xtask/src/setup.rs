@@ -1,6 +1,6 @@
 //! Installs what a part needs: one transaction, nothing recommended, no service started.
 
-use crate::{Done, root};
+use crate::{Done, newer, python, root};
 use std::path::{Path, PathBuf};
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
@@ -70,6 +70,9 @@ const LINK: [(&str, &str); 5] = [
     ("llvm", "/usr/bin/llvm-objcopy"),
     ("nftables", "/usr/sbin/nft"),
 ];
+/// Python with its environments, for `make test-python`, where no other one is found first.
+const PYTHON: [(&str, &str); 2] =
+    [("python3", "/usr/bin/python3"), ("python3-venv", "/usr/share/doc/python3-venv/copyright")];
 
 /// Traffic generators of others for `make bench-traffic` and `make bench-pacing`, and cyclictest for
 /// `dropline experiment wakeup-cyclictest`.
@@ -123,6 +126,12 @@ pub(crate) fn run(part: &str) -> Done {
             crate::flowgraph::build()
         }
         "link" => packages(&LINK),
+        "python" => {
+            if !python::is_here() {
+                packages(&PYTHON)?;
+            }
+            python::set_up()
+        }
         "rivals" => packages(&RIVALS),
         "services" => {
             packages(&SERVICES)?;
@@ -134,7 +143,8 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, link, rivals, services, test and trace"
+            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, link, python, rivals, services, test \
+             and trace"
         )),
     }
 }
@@ -201,9 +211,6 @@ fn browser() -> Done {
     let directory = root().join("tests/browser");
     let lock = directory.join("package-lock.json");
     let installed = directory.join("node_modules/.package-lock.json");
-    let newer = |a: &Path, b: &Path| -> Option<bool> {
-        Some(a.metadata().ok()?.modified().ok()? >= b.metadata().ok()?.modified().ok()?)
-    };
     if newer(&installed, &lock) == Some(true) {
         return Ok(());
     }

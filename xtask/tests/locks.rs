@@ -8,7 +8,7 @@ use std::process::Command;
 use tree::root;
 
 /// Directories with a lock file of their own.
-const APART: [&str; 2] = ["fuzz", "crates/flowgraph"];
+const APART: [&str; 3] = ["fuzz", "crates/flowgraph", "python"];
 
 /// A package of a lock file.
 #[derive(Default)]

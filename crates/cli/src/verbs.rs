@@ -33,6 +33,7 @@ use dropline_archive::record_file::Output;
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::Record;
 use dropline_report::{Color, Style, object as object_of};
+use dropline_targets::ProgramFile;
 use dropline_verbs::fail_if::{Asked, Checked, FailIf};
 use dropline_verbs::search::Conditions;
 use heartbeat::HeartbeatArgs;
@@ -140,6 +141,7 @@ fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Condit
         slices: traffic.measured.slices,
         generator_limit: None,
         moving: plan::moving(traffic)?,
+        program: ProgramFile::Own,
     })
 }
 

@@ -10,6 +10,7 @@ use super::{Effort, Experiment, Found, run_log};
 use cell::{Cell, Variant, WEIGHED};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
+use dropline_targets::ProgramFile;
 use dropline_targets::flowgraph::graph::Framework;
 use dropline_targets::flowgraph::lttng_is_here;
 use ran::Ran;
@@ -146,9 +147,9 @@ struct Here {
 impl Here {
     /// FutureSDR's program must be there; what else is missing is said.
     fn look(caveats: &mut Vec<CaveatLine>) -> Result<Self, Failure> {
-        Framework::FutureSdr.find()?;
+        Framework::FutureSdr.find(&ProgramFile::Own)?;
         let gnuradio = Framework::GnuRadio
-            .find()
+            .find(&ProgramFile::Own)
             .map_err(|why| caveats.push(CaveatLine::said("left_out", why.to_string())));
         let lttng =
             lttng_is_here().map_err(|why| caveats.push(CaveatLine::said("left_out", why.to_string())));

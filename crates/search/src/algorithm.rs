@@ -8,7 +8,8 @@ use std::time::Duration;
 /// A search algorithm as a state machine: no I/O, no clock, no chance of its own.
 ///
 /// The same trials in the same order always lead to the same questions.
-pub trait Algorithm: fmt::Debug + Send {
+/// It may be looked at from several threads, as a program in another language that holds a search does.
+pub trait Algorithm: fmt::Debug + Send + Sync {
     /// The trial it wants now; `None` when it is done. Asking twice without an answer asks the same.
     fn next_trial(&mut self) -> Option<TrialInput>;
 

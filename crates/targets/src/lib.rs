@@ -9,6 +9,7 @@ pub mod background;
 mod command;
 pub mod exec;
 pub mod flowgraph;
+mod given;
 mod heartbeat;
 mod jack;
 mod link;
@@ -33,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use listener::{Listener, Spoken};
-pub use opening::{AnyMeasurer, Opened, Opening};
+pub use opening::{AnyMeasurer, Opened, Opening, ProgramFile};
 pub use scheme::KINDS;
 pub use service::reply_classes;
 pub use simulated::Simulation;
@@ -62,6 +63,7 @@ impl PartialEq for Target {
 enum Kind {
     Exec { command: Vec<String> },
     Flowgraph(crate::flowgraph::Settings),
+    Given(given::Given),
     Heartbeat { host: String, port: u16 },
     Jack(jack::Audio),
     Link(link::Link),
@@ -105,7 +107,8 @@ impl Target {
         match &self.kind {
             Kind::Exec { .. } | Kind::Jack(_) => true,
             Kind::Flowgraph(settings) => settings.starts_a_program(),
-            Kind::Heartbeat { .. }
+            Kind::Given(_)
+            | Kind::Heartbeat { .. }
             | Kind::Link(_)
             | Kind::Replay { .. }
             | Kind::Service(_)
@@ -122,6 +125,7 @@ impl Target {
             Kind::Flowgraph(settings) => settings.trace(),
             Kind::Service(named) => named.file(),
             Kind::Exec { .. }
+            | Kind::Given(_)
             | Kind::Heartbeat { .. }
             | Kind::Jack(_)
             | Kind::Link(_)
@@ -142,6 +146,7 @@ impl Target {
             }
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
+            | Kind::Given(_)
             | Kind::Jack(_)
             | Kind::Link(_)
             | Kind::Replay { .. }
@@ -183,6 +188,7 @@ impl Target {
                 reply_buffer_bytes: None,
             }),
             Kind::Flowgraph(settings) => flowgraph::kind::open(settings, profile, opening),
+            Kind::Given(given) => given.open(&self.word, profile, &opening),
             Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
             Kind::Replay { path } => Ok(Opened {
                 measurer: Box::new(replay::Replay::open(path, opening.first_trial)?),
@@ -207,6 +213,7 @@ impl Target {
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
         self.allowed()?;
         match &self.kind {
+            Kind::Given(given) => given.present(&self.word),
             Kind::Heartbeat { host, port } => {
                 udp::consent_of_all(udp::resolve(host, *port, "heartbeat://")?, further)
             }
@@ -356,6 +363,7 @@ impl Target {
             Kind::Heartbeat { .. } | Kind::Service(_) | Kind::Udp { .. } => true,
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
+            | Kind::Given(_)
             | Kind::Jack(_)
             | Kind::Link(_)
             | Kind::Replay { .. }

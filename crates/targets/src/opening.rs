@@ -4,7 +4,7 @@ use crate::Live;
 use dropline_failure::Failure;
 use dropline_traffic::Moving;
 use dropline_trial::Measurer;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -43,6 +43,45 @@ pub struct Opening {
     pub moving: Moving,
     /// Told how far the trial is, where the measurer can tell.
     pub live: Option<Arc<Live>>,
+    /// The program `dropline`: its helpers are started from it, or lie beside it.
+    pub program: ProgramFile,
+}
+
+/// Where the program `dropline` is. A process that searches may be another one, such as an interpreter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProgramFile {
+    /// It is the program that runs.
+    #[default]
+    Own,
+    /// It is this file.
+    File(PathBuf),
+    /// It is not here: what only it can do is refused in words.
+    Missing,
+}
+
+impl ProgramFile {
+    /// Its file.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn find(&self) -> Result<PathBuf, Failure> {
+        match self {
+            Self::Own => std::env::current_exe().map_err(|why| {
+                Failure::environment(format!("the file of this program cannot be found: {why}"))
+            }),
+            Self::File(path) => Ok(path.clone()),
+            Self::Missing => {
+                Err(Failure::environment("the program dropline is not here, and it is needed for this")
+                    .advice("install it, and say where it is:  DROPLINE_PROGRAM=/path/to/dropline"))
+            }
+        }
+    }
+
+    /// The directories around it, the nearest first.
+    pub(crate) fn around(&self) -> Vec<PathBuf> {
+        let found = self.find().unwrap_or_default();
+        found.ancestors().skip(1).take(4).map(Path::to_owned).collect()
+    }
 }
 
 impl Default for Opening {
@@ -56,6 +95,24 @@ impl Default for Opening {
             keep_events: None,
             moving: Moving::default(),
             live: None,
+            program: ProgramFile::Own,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::udp::client_program;
+
+    #[test]
+    fn helpers_are_those_of_the_program_that_is_given_and_refused_in_words_where_none_is() {
+        let given = ProgramFile::File("/opt/dropline/bin/dropline".into());
+        assert_eq!(client_program(&given).unwrap().path, Path::new("/opt/dropline/bin/dropline"));
+        assert_eq!(given.around()[..2], ["/opt/dropline/bin", "/opt/dropline"].map(PathBuf::from));
+        let refused = client_program(&ProgramFile::Missing).unwrap_err();
+        assert_eq!(refused.exit_code(), 4);
+        assert!(refused.to_string().contains("DROPLINE_PROGRAM"), "{refused}");
+        assert!(ProgramFile::Missing.around().is_empty());
     }
 }

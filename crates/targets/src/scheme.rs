@@ -1,10 +1,12 @@
 //! The kinds of target, by the word that begins them: the one table that parsing, errors and help are made from.
 
-use super::{Kind, Scheme, exec, flowgraph, heartbeat, jack, link, replay, service, simulated, udp, wakeup};
+use super::{
+    Kind, Scheme, exec, flowgraph, given, heartbeat, jack, link, replay, service, simulated, udp, wakeup,
+};
 use dropline_failure::Failure;
 
 /// Every kind, in the order of the help. A new one is a file beside this and a line here.
-pub static KINDS: [Scheme; 14] = [
+pub static KINDS: [Scheme; 15] = [
     udp::SCHEME,
     service::DNS,
     service::MEMCACHED,
@@ -19,6 +21,7 @@ pub static KINDS: [Scheme; 14] = [
     flowgraph::kind::SCHEME,
     exec::SCHEME,
     replay::SCHEME,
+    given::SCHEME,
 ];
 
 /// Reads a word.
@@ -26,7 +29,7 @@ pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
     if let Some((kind, rest)) = KINDS.iter().find_map(|kind| Some((kind, word.strip_prefix(kind.prefix)?))) {
         return (kind.parse)(rest);
     }
-    let plainest: Vec<&str> = KINDS.iter().map(|kind| kind.forms[0].0).collect();
+    let plainest: Vec<&str> = KINDS.iter().filter_map(|kind| Some(kind.forms.first()?.0)).collect();
     let plainest = plainest.join(", ");
     Err(if word.is_empty() {
         Failure::usage("no target is named")

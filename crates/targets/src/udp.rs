@@ -1,6 +1,6 @@
 //! `udp://` targets: a UDP service that answers each request, or takes packets one way.
 
-use super::{Kind, Opened, Opening, Scheme};
+use super::{Kind, Opened, Opening, ProgramFile, Scheme};
 use crate::parameters::parameters;
 use crate::service::{self, Named};
 use dropline_aggregator::address::host_and_port;
@@ -11,7 +11,7 @@ use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
     Watching, probe,
 };
-use dropline_trial::{Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
+use dropline_trial::{Caveat, Measurer, Pace, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -147,10 +147,13 @@ fn open_as(
         targets: opening.moving.targets,
         ..MeasurerOptions::default()
     };
+    let has_clients = matches!(profile.arrival.pace(), Pace::Closed(_));
     let mut measurer =
         UdpMeasurer::new(target, profile, options, opening.first_trial, opening.stop, opening.live)
-            .map_err(|why| failure(&why))?
-            .with_clients(client_program()?);
+            .map_err(|why| failure(&why))?;
+    if has_clients {
+        measurer = measurer.with_clients(client_program(&opening.program)?);
+    }
     let reached = measurer.reach(Duration::from_nanos(round_trip_ns.unwrap_or(0)));
     reached.map_err(|why| failure_of(&why, reply))?;
     Ok(Opened {
@@ -381,14 +384,12 @@ impl Measurer for Udp {
     }
 }
 
-/// This program, as the clients of a closed loop.
+/// The program `dropline`, as the clients of a closed loop.
 ///
 /// # Errors
-/// If the system does not say where it is.
-pub fn client_program() -> Result<ClientProgram, Failure> {
-    let path = std::env::current_exe()
-        .map_err(|why| Failure::environment(format!("the file of this program cannot be found: {why}")))?;
-    Ok(ClientProgram { path, words: vec!["client".into()] })
+/// If it is not here, or the system does not say where it is.
+pub fn client_program(dropline: &ProgramFile) -> Result<ClientProgram, Failure> {
+    Ok(ClientProgram { path: dropline.find()?, words: vec!["client".into()] })
 }
 
 #[cfg(test)]

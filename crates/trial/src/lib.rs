@@ -37,7 +37,7 @@ pub use cycles::Cycles;
 pub use delay::{Delay, DelayKind, Stamp};
 pub use extra::Extra;
 pub use gap_law::GapLaw;
-pub use measurer::Measurer;
+pub use measurer::{Measurer, Measuring, measuring};
 pub use number_of::{number_of, time_of};
 pub use packet::{Packet, PacketError};
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};

@@ -56,6 +56,23 @@ pub trait Measurer {
     }
 }
 
+/// A function that performs trials, as a measurer. The number and the chance of its trials are whoever's who asks.
+pub fn measuring<E, F: FnMut(TrialInput) -> Result<Trial, E>>(perform: F) -> Measuring<F> {
+    Measuring(perform)
+}
+
+/// A function as a measurer: [`measuring`] makes one.
+#[derive(Clone, Debug)]
+pub struct Measuring<F>(F);
+
+impl<E, F: FnMut(TrialInput) -> Result<Trial, E>> Measurer for Measuring<F> {
+    type Error = E;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, E> {
+        (self.0)(input)
+    }
+}
+
 impl<M: Measurer + ?Sized> Measurer for Box<M> {
     type Error = M::Error;
 

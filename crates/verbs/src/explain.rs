@@ -1,5 +1,6 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
+use crate::validity::is_counted_elsewhere;
 use dropline_account::explanation::Doubts;
 use dropline_account::{AddressFamily, Evidence, explain as explain_evidence};
 use dropline_archive::reading;
@@ -190,7 +191,7 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
                 "listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port {port}"
             ))
         }
-        None if record.header.target.starts_with("exec:") => failure(
+        None if is_counted_elsewhere(&record.header.target) => failure(
             "only the program that performed its trials knows where packets went: it answers with counts",
         )
         .advice("ask that program; what was counted is shown by  dropline report FILE"),

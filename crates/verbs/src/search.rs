@@ -2,6 +2,7 @@
 
 use crate::observer::Watcher;
 use crate::plan::SearchPlan;
+use crate::validity::is_counted_elsewhere;
 use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, FailureKind};
@@ -10,7 +11,7 @@ use dropline_record::{
     OutlookLine, ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
 };
 use dropline_search::{Limits, Search};
-use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
+use dropline_targets::{AnyMeasurer, Opened, Opening, ProgramFile, Target};
 use dropline_traffic::Moving;
 use dropline_trial::{Rate, Trial, TrialInput};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Conditions {
     pub generator_limit: Option<Rate>,
     /// How packets of ours are moved.
     pub moving: Moving,
+    /// The program `dropline`, whose helpers some targets need: a process that searches may be another one.
+    pub program: ProgramFile,
 }
 
 impl Default for Conditions {
@@ -51,6 +54,7 @@ impl Default for Conditions {
             slices: None,
             generator_limit: None,
             moving: Moving::default(),
+            program: ProgramFile::Own,
         }
     }
 }
@@ -113,6 +117,7 @@ pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn W
         keep_events: None,
         moving: conditions.moving.clone(),
         live: watcher.live(),
+        program: conditions.program.clone(),
     }
 }
 
@@ -407,7 +412,7 @@ impl Run<'_> {
                     "mend what its program says of trial {}, or lower the highest load: {}",
                     line.number, caveat.text
                 ),
-                _ if self.record.header.target.starts_with("exec:") => {
+                _ if is_counted_elsewhere(&self.record.header.target) => {
                     "let the program offer what it is asked for, or lower the highest load".into()
                 }
                 _ if doubts::are_of_a_short_drain(&self.record) => {

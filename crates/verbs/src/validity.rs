@@ -3,6 +3,11 @@
 use dropline_record::{AnswerLine, CaveatLine, Record, TrialLine};
 use dropline_trial::number_of;
 
+/// Whether what performed its trials is a program of somebody's, which alone knows more than it counted.
+pub(crate) fn is_counted_elsewhere(target: &str) -> bool {
+    ["exec:", "measurer:"].iter().any(|kind| target.starts_with(kind))
+}
+
 /// Whether the trial says more about us than about the target.
 pub fn is_invalid(line: &TrialLine) -> bool {
     line.caveats.iter().any(CaveatLine::is_invalidating)

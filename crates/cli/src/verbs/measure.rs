@@ -8,7 +8,7 @@ use clap::Args;
 use dropline_archive::reading;
 use dropline_failure::Failure;
 use dropline_targets::exec::{Answer, Request};
-use dropline_targets::{Opening, Target};
+use dropline_targets::{Opening, ProgramFile, Target};
 use dropline_trial::{Measurer as _, TrialInput};
 
 /// Perform trials for another program, over stdin and stdout.
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         keep_events: None,
         moving: plan::moving(&args.traffic)?,
         live: None,
+        program: ProgramFile::Own,
     };
     let mut opened = target.open(&profiles.remove(0), opening)?;
     let mut stdin = std::io::stdin().lock();

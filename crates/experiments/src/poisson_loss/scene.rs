@@ -30,7 +30,7 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
         Layout::Two => (1, 0),
     };
     let mut server = Server::start(row, server_cpu, priority, &times_file)?;
-    let program = dropline_targets::udp::client_program()?;
+    let program = dropline_targets::udp::client_program(&dropline_targets::ProgramFile::Own)?;
     let crowd = ClientProcesses {
         target: server.address,
         tag: run,

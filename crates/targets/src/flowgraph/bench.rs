@@ -56,7 +56,7 @@ impl Bench {
         drain: Duration,
         seed: u64,
     ) -> Result<Self, Failure> {
-        graph.framework.find()?;
+        graph.framework.find(&opening.program)?;
         let number = opening.first_trial;
         Ok(Self { graph, settings, opening, drain, seed, number, topology: Topology::read() })
     }
@@ -191,12 +191,13 @@ impl Measurer for Bench {
         let begun = Instant::now();
         let number = self.number;
         let seed = seed::of_trial(self.seed, number);
-        let mut recorders = Recorders::begin(&self.settings, self.opening.keep_events.as_deref())?;
+        let mut recorders = Recorders::begin(&self.settings, &self.opening)?;
         let mut traced = Traced::new(&self.graph, self.settings.meaning.cut);
         let granularity = self.settings.meaning.granularity.unwrap_or(GRANULARITY);
         let cpus = self.topology.chosen(&self.graph.cpus);
         let told = self.graph.recording.then_some(&recorders);
-        let mut running = Running::start(&self.graph, granularity, &cpus, self.drain.as_micros(), told)?;
+        let (dropline, drain_us) = (&self.opening.program, self.drain.as_micros());
+        let mut running = Running::start(dropline, &self.graph, granularity, &cpus, drain_us, told)?;
         let request = Request {
             intended_load_pps: if self.graph.paced { input.load.as_pps() } else { 0.0 },
             duration_s: input.duration.as_secs_f64(),

@@ -1,5 +1,6 @@
 //! LTTng as the recorder: a session of user space, made and ended by us. No kernel module, no root.
 
+use crate::ProgramFile;
 use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::{Farewell, Signal, Started, start_with_us};
@@ -34,12 +35,12 @@ pub struct LttngSession {
 }
 
 impl LttngSession {
-    /// Makes and starts a session whose trace goes to `directory`.
+    /// Makes and starts a session whose trace goes to `directory`; the provider is looked for around `dropline`.
     ///
     /// # Errors
     /// If LTTng or the provider is missing, or refuses.
-    pub fn begin(directory: &Path) -> Result<Self, Failure> {
-        let provider = provider()?;
+    pub fn begin(directory: &Path, dropline: &ProgramFile) -> Result<Self, Failure> {
+        let provider = provider(dropline)?;
         // A session of a killed run goes on in a daemon that is not ours.
         let undo = |home: &Path| drop(lttng(home, &["--no-sessiond", "destroy", &name_of(home)]));
         let home = Scratch::among(&std::env::temp_dir(), OURS, undo).map_err(Failure::environment)?;
@@ -156,7 +157,7 @@ fn lttng(home: &Path, words: &[&str]) -> Result<String, Failure> {
 /// # Errors
 /// If one is missing, with what installs it.
 pub fn lttng_is_here() -> Result<(), Failure> {
-    provider()?;
+    provider(&ProgramFile::Own)?;
     let status = Command::new("lttng").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.map(drop).map_err(|why| missing(format!("lttng cannot be started: {why}")))
 }
@@ -166,14 +167,14 @@ fn missing(what: String) -> Failure {
         .advice("install it:  cargo xtask setup trace   (Debian: lttng-tools, liblttng-ust-dev)")
 }
 
-/// The provider's library: where the environment says, beside our program, or where `setup trace` builds it.
-fn provider() -> Result<PathBuf, Failure> {
+/// The provider's library: where the environment says, beside `dropline`, or where `setup trace` builds it.
+fn provider(dropline: &ProgramFile) -> Result<PathBuf, Failure> {
     let named = std::env::var_os("DROPLINE_LTTNG").map(PathBuf::from);
-    let program = std::env::current_exe().unwrap_or_default();
-    let around = program.ancestors().skip(1).take(4);
+    let around = dropline.around().into_iter();
     let beside =
         around.flat_map(|directory| [directory.join(LIBRARY), directory.join("trace").join(LIBRARY)]);
     named.into_iter().chain(beside).find(|path| path.is_file()).ok_or_else(|| {
+        let program = dropline.find().unwrap_or_else(|_| "dropline".into());
         missing(format!("{LIBRARY} is neither beside {} nor where DROPLINE_LTTNG says", program.display()))
     })
 }

@@ -2,8 +2,8 @@
 
 use super::summary::{self, Ending};
 use super::{Collected, Collector, LttngSession, Names, Recording, Settings, recorded};
-use crate::Opening;
 use crate::said::Said;
+use crate::{Opening, ProgramFile};
 use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_passage::CorrelatorSettings as Meaning;
@@ -84,7 +84,7 @@ impl Measurer for TracedProgram {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
         let begun = Instant::now();
-        let mut recorders = Recorders::begin(&self.settings, self.opening.keep_events.as_deref())?;
+        let mut recorders = Recorders::begin(&self.settings, &self.opening)?;
         let mut running = self.start(&recorders)?;
         let until = Instant::now() + input.duration;
         let ending = loop {
@@ -138,7 +138,8 @@ struct Lttng {
 }
 
 impl Recorders {
-    pub(super) fn begin(settings: &Settings, keep: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn begin(settings: &Settings, opening: &Opening) -> Result<Self, Failure> {
+        let keep = opening.keep_events.as_deref();
         let recording = settings.recording;
         let ring = match recording {
             Recording::Lttng => None,
@@ -148,7 +149,8 @@ impl Recorders {
         if let Some(ring) = &ring {
             ring.start();
         }
-        let lttng = (recording != Recording::Ring).then(|| Lttng::begin(keep)).transpose()?;
+        let lttng =
+            (recording != Recording::Ring).then(|| Lttng::begin(keep, &opening.program)).transpose()?;
         Ok(Self { ring, lttng })
     }
 
@@ -199,7 +201,7 @@ impl Recorders {
 }
 
 impl Lttng {
-    fn begin(keep: Option<&Path>) -> Result<Self, Failure> {
+    fn begin(keep: Option<&Path>, dropline: &ProgramFile) -> Result<Self, Failure> {
         let (trace, gone) = match keep {
             Some(directory) => (directory.to_owned(), None),
             None => {
@@ -207,7 +209,7 @@ impl Lttng {
                 (directory.path().join("trace"), Some(directory))
             }
         };
-        let session = LttngSession::begin(&trace)?;
+        let session = LttngSession::begin(&trace, dropline)?;
         Ok(Self { session, trace, gone_afterwards: gone })
     }
 

@@ -1,5 +1,6 @@
 //! The program that runs a graph: where it is, started, asked, ended.
 
+use crate::ProgramFile;
 use crate::flowgraph::graph::{Framework, Graph};
 use crate::flowgraph::program::Recorders;
 use dropline_archive::reading;
@@ -8,7 +9,7 @@ use dropline_printable::lines;
 use dropline_traffic::{Farewell, Started, start_with_us};
 use std::collections::VecDeque;
 use std::io::{BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
@@ -41,12 +42,12 @@ impl Framework {
         }
     }
 
-    /// The program's file.
+    /// The program's file, looked for around that of `dropline`.
     ///
     /// # Errors
     /// If it is nowhere, with the command that builds it.
-    pub fn find(self) -> Result<PathBuf, Failure> {
-        self.find_in(places())
+    pub fn find(self, dropline: &ProgramFile) -> Result<PathBuf, Failure> {
+        self.find_in(places(dropline))
     }
 
     fn find_in(self, places: Vec<PathBuf>) -> Result<PathBuf, Failure> {
@@ -61,16 +62,15 @@ impl Framework {
     }
 }
 
-/// Named, beside this program, where the build leaves it in a directory around, on PATH.
-fn places() -> Vec<PathBuf> {
-    let own = std::env::current_exe().unwrap_or_default();
-    let around = own.ancestors().skip(1).take(4).map(Path::to_owned);
-    let built: Vec<PathBuf> = around.map(|directory| directory.join("flowgraph/bin")).collect();
+/// Named, beside `dropline`, where the build leaves it in a directory around, on PATH.
+fn places(dropline: &ProgramFile) -> Vec<PathBuf> {
+    let around = dropline.around();
+    let built: Vec<PathBuf> = around.iter().map(|directory| directory.join("flowgraph/bin")).collect();
     let named = std::env::var_os(PLACE).map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     named
         .into_iter()
-        .chain(own.parent().map(Path::to_owned))
+        .chain(around.into_iter().next())
         .chain(built)
         .chain(std::env::split_paths(&path))
         .collect()
@@ -79,13 +79,14 @@ fn places() -> Vec<PathBuf> {
 impl Running {
     /// Starts the program with its graph; it records for `recorders`.
     pub(super) fn start(
+        dropline: &ProgramFile,
         graph: &Graph,
         granularity: u64,
         cpus: &[u32],
         drain_us: u128,
         recorders: Option<&Recorders>,
     ) -> Result<Self, Failure> {
-        let path = graph.framework.find()?;
+        let path = graph.framework.find(dropline)?;
         let mut command = Command::new(&path);
         let mut flag = |name: &str, value: String| {
             command.args([name, &value]);

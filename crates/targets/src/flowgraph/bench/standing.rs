@@ -2,6 +2,7 @@
 
 use super::answer::{GraphAnswer, Request};
 use super::program::Running;
+use crate::Opening;
 use crate::flowgraph::graph::{GRANULARITY, Topology};
 use crate::flowgraph::program::Recorders;
 use crate::flowgraph::summary::Ending;
@@ -46,11 +47,12 @@ impl Standing {
                 "only flowgraph:futuresdr and flowgraph:gnuradio can be measured in turns",
             ));
         };
-        let recorders = Recorders::begin(&settings, None)?;
+        let opening = Opening::default();
+        let recorders = Recorders::begin(&settings, &opening)?;
         let granularity = settings.meaning.granularity.unwrap_or(GRANULARITY);
         let cpus = Topology::read().chosen(&graph.cpus);
         let told = graph.recording.then_some(&recorders);
-        let running = Running::start(graph, granularity, &cpus, 0, told)?;
+        let running = Running::start(&opening.program, graph, granularity, &cpus, 0, told)?;
         Ok(Self { running, recorders, settings })
     }
 
