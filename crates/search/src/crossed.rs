@@ -29,10 +29,12 @@ const MOST_TRIALS: usize = 120;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crossed {
     all: Vec<Seen>,
+    /// Whether the last trial lost packets, counted here or not.
+    lost_last: bool,
 }
 
 /// A trial, as far as others can cross it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
     /// Its number in the search.
     pub(crate) number: u64,
@@ -46,6 +48,8 @@ pub(crate) struct Seen {
     surely_lost: f64,
     /// What came through, in packets a second.
     pub(crate) through_pps: f64,
+    /// Whether the trial just before it lost packets: what that left in a queue, this one found there.
+    pub(crate) is_after_loss: bool,
     median_ns: Option<f64>,
 }
 
@@ -88,6 +92,8 @@ impl Seen {
 impl Crossed {
     /// Learns from a trial that began after so much time.
     pub(crate) fn note(&mut self, trial: &Trial, at: Duration) {
+        let loses = trial.lost() as f64 > SHOWS * trial.offered as f64;
+        let is_after_loss = std::mem::replace(&mut self.lost_last, loses);
         if trial.offered == 0 || trial.tells_nothing() {
             return;
         }
@@ -102,6 +108,7 @@ impl Crossed {
             lost,
             surely_lost: trial.lost_by_target() as f64,
             through_pps: trial.input.load.as_pps() * (1.0 - lost / offered),
+            is_after_loss,
             median_ns: median.map(|median| median as f64),
         });
     }

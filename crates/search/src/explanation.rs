@@ -1,0 +1,179 @@
+//! What explains the order of slow trials and of fast ones: a change, turns, or what trials leave to one another.
+//!
+//! Where all trials are independent of one another, any order of these is as probable as any other. Of what may be instead, the
+//! explanation under which the order is most probable is held against that: how often a random order is explained as well is
+//! counted over many of them. The best of all explanations is looked for in each of these too, so that it is one test.
+
+use crate::crossed::{Crossed, Told};
+use dropline_trial::seed;
+use rand::Rng as _;
+
+/// Random orders.
+const ORDERS: u32 = 1999;
+/// What is rarer than this among them is said of the target.
+const RARE: f64 = 0.005;
+/// What is rarer than this is looked into.
+const LOOKED_INTO: f64 = 0.05;
+/// Of trials that an explanation puts together, so many are of its kind.
+const OF_ITS_KIND: f64 = 0.75;
+/// So often a target must have recovered before it is said that what slowed it was left by the trial before.
+const RECOVERED: usize = 2;
+
+/// What explains the order of slow trials and fast ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Order {
+    /// From this place on they are of the other kind.
+    Change(usize),
+    /// A trial is like the one before it.
+    Turns,
+    /// Slow trials are those that came right after one that lost packets.
+    CarryOver,
+}
+
+/// The kinds of trials in their order, and which of them came right after one that lost packets.
+#[derive(Clone, Debug)]
+struct Kinds {
+    slow: Vec<bool>,
+    after_loss: Vec<bool>,
+}
+
+/// The order that trials are in, and how often chance has it, where that is seldom.
+pub(crate) fn order(told: &[Told]) -> Option<(Order, f64)> {
+    let mut kinds = Kinds::of(told);
+    let (order, gain) = kinds.explained()?;
+    Some((order, kinds.by_chance(gain)?))
+}
+
+/// Whether trials show that the target became another one.
+pub(crate) fn is_another(crossed: &Crossed) -> bool {
+    matches!(order(&Crossed::told(&crossed.seen())), Some((Order::Change(_), _)))
+}
+
+/// Whether the last of these may be slow only for what the one before it left: most that came after a loss are slow and most others
+/// are not, as chance has it now and then (Fisher's exact test).
+pub(crate) fn may_be_carried_over(told: &[Told]) -> bool {
+    let kinds = Kinds::of(told);
+    let is_one = told.last().is_some_and(|one| one.is_slow && one.seen.is_after_loss);
+    let [(slow_after, after), (slow_else, others)] = kinds.by_what_came_before();
+    is_one && are_apart((slow_after, after), (slow_else, others)) && {
+        let (slow, all) = (slow_after + slow_else, after + others);
+        let more: f64 = (slow_after..=slow.min(after)).map(|of| hypergeometric(of, after, slow, all)).sum();
+        more <= LOOKED_INTO
+    }
+}
+
+/// The probability that so many `of` the slow are among those `after` a loss, where that does not matter.
+fn hypergeometric(of: usize, after: usize, slow: usize, all: usize) -> f64 {
+    let choose = |from: usize, count: usize| -> f64 {
+        (0..count).map(|step| libm::log((from - step) as f64 / (step + 1) as f64)).sum()
+    };
+    match slow - of <= all - after {
+        true => libm::exp(choose(after, of) + choose(all - after, slow - of) - choose(all, slow)),
+        false => 0.0,
+    }
+}
+
+/// Whether so many slow ones of all are most on the one side, and few on the other.
+fn are_apart((slow, of): (usize, usize), (slow_there, of_those): (usize, usize)) -> bool {
+    slow as f64 >= OF_ITS_KIND * of as f64 && slow_there as f64 <= (1.0 - OF_ITS_KIND) * of_those as f64
+}
+
+impl Kinds {
+    fn of(told: &[Told]) -> Self {
+        Self {
+            slow: told.iter().map(|one| one.is_slow).collect(),
+            after_loss: told.iter().map(|one| one.seen.is_after_loss).collect(),
+        }
+    }
+
+    /// What explains the order best, and by how much better than that all orders are as probable: as a logarithm of probabilities.
+    fn explained(&self) -> Option<(Order, f64)> {
+        let slow = &self.slow;
+        let last = *slow.last()?;
+        let (all, of_last) = (slow.len(), slow.iter().filter(|slow| **slow == last).count());
+        let mut before = 0;
+        let mut best = self.turns();
+        let mut consider = |order, found| {
+            if best.is_none_or(|(_, best)| found >= best) {
+                best = Some((order, found));
+            }
+        };
+        if let Some(found) = self.carry_over() {
+            consider(Order::CarryOver, found);
+        }
+        for place in 1..all {
+            before += usize::from(slow[place - 1] == last);
+            // Those next to the place and at the end are of the kind of that side.
+            if slow[place] == last && are_apart((of_last - before, all - place), (before, place)) {
+                let found = likelihood(before, place) + likelihood(of_last - before, all - place);
+                consider(Order::Change(place), found);
+            }
+        }
+        best.map(|(order, found)| (order, found - likelihood(of_last, all)))
+    }
+
+    /// How probable it is where a trial is like the one before it more often than not.
+    fn turns(&self) -> Option<(Order, f64)> {
+        let from = |kind: bool| self.slow.windows(2).filter(move |pair| pair[0] == kind);
+        let [(fast, left_fast), (slow, left_slow)] = [false, true]
+            .map(|kind| (from(kind).count(), from(kind).filter(|pair| pair[0] != pair[1]).count()));
+        let all = fast + slow;
+        let is_like = all > 0 && (left_fast + left_slow) * all < 2 * fast * slow;
+        is_like.then(|| (Order::Turns, likelihood(left_fast, fast) + likelihood(left_slow, slow)))
+    }
+
+    /// How probable it is where trials right after a loss are slow and others are not, even where the target was slow before them.
+    fn carry_over(&self) -> Option<f64> {
+        let first = self.slow.iter().position(|slow| *slow)?;
+        let rested = self.slow.iter().zip(&self.after_loss).skip(first);
+        let recovered = rested.filter(|&(&slow, &after_loss)| !slow && !after_loss).count();
+        let [after, others] = self.by_what_came_before();
+        (recovered >= RECOVERED && are_apart(after, others))
+            .then(|| likelihood(after.0, after.1) + likelihood(others.0, others.1))
+    }
+
+    /// How many are slow of those right after a loss and how many these are, and the same of all others.
+    fn by_what_came_before(&self) -> [(usize, usize); 2] {
+        [true, false].map(|after| {
+            let such = || self.slow.iter().zip(&self.after_loss).filter(move |(_, is)| **is == after);
+            (such().filter(|(slow, _)| **slow).count(), such().count())
+        })
+    }
+
+    /// How often a random order is explained as well, where that is seldom: most are told after a few orders.
+    fn by_chance(&mut self, gain: f64) -> Option<f64> {
+        let too_many = (RARE * f64::from(ORDERS + 1)) as u32;
+        let mut chance = seed::generator(u64::from(ORDERS));
+        let mut as_well = 0;
+        for _ in 0..ORDERS {
+            for last in (1..self.slow.len()).rev() {
+                self.slow.swap(last, chance.random_range(0..=last));
+            }
+            as_well += u32::from(self.explained().is_some_and(|(_, found)| found >= gain - 1e-9));
+            if as_well >= too_many {
+                return None;
+            }
+        }
+        Some(f64::from(as_well + 1) / f64::from(ORDERS + 1))
+    }
+}
+
+/// Logarithm of the probability of so many of all, each as probable as they are often.
+fn likelihood(number: usize, of: usize) -> f64 {
+    let part =
+        |count: usize| if count == 0 { 0.0 } else { count as f64 * libm::log(count as f64 / of as f64) };
+    part(number) + part(of - number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_of_a_table_is_that_of_fisher() {
+        let all: f64 = (0..=3).map(|of| hypergeometric(of, 5, 3, 8)).sum();
+        assert!((all - 1.0).abs() < 1e-12, "{all}");
+        assert!((hypergeometric(3, 3, 3, 6) - 0.05).abs() < 1e-12);
+        assert_eq!(hypergeometric(0, 5, 3, 6), 0.0, "one alone is not after a loss");
+    }
+}
