@@ -89,3 +89,53 @@ impl CarryOver {
 fn is_shown(crossed: &Crossed) -> bool {
     matches!(order(&Crossed::told(&crossed.seen())), Some((Order::CarryOver, _)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The loads that are asked of a target, in packets a second, once one is slow; and how it ended.
+    fn asked(mut lost: impl FnMut(u64) -> u64) -> (Vec<u64>, CarryOver) {
+        let (mut crossed, mut carry_over) = (Crossed::default(), CarryOver::default());
+        let mut number = 0;
+        let mut made = |input: TrialInput, is_own, carry_over: &mut CarryOver| {
+            number += 1;
+            let offered = input.load.packets_in(input.duration);
+            let forwarded = offered - lost(offered);
+            let trial = Trial { offered, forwarded, ..Trial::new(number, input, 7) };
+            crossed.note(&trial, Duration::ZERO);
+            carry_over.note(&trial, &crossed, is_own);
+        };
+        let second = Duration::from_secs(1);
+        let load = |pps: u64| TrialInput { load: Rate::from_millipps(pps * 1000), duration: second };
+        for pps in [40_000, 8_000, 9_900, 10_100].into_iter().chain([10_200; 9]) {
+            if carry_over == CarryOver::Unasked {
+                made(load(pps), false, &mut carry_over);
+            }
+        }
+        let mut loads = Vec::new();
+        while let Some(input) = carry_over.next(second) {
+            loads.push(input.load.as_millipps() / 1000);
+            made(input, true, &mut carry_over);
+        }
+        (loads, carry_over)
+    }
+
+    #[test]
+    fn a_queue_that_stays_full_is_found_by_rests_and_a_target_that_became_slower_is_asked_once() {
+        let mut waits = 0;
+        let (loads, end) = asked(|offered| {
+            let over = (waits + offered).saturating_sub(10_000);
+            waits = over.min(300);
+            over.saturating_sub(300)
+        });
+        assert_eq!(end, CarryOver::Shown, "{loads:?}");
+        assert!(loads.len() <= 16 && loads.iter().filter(|pps| **pps == 5_100).count() >= 2, "{loads:?}");
+        let mut trials = 0;
+        let (loads, end) = asked(|offered| {
+            trials += 1;
+            offered.saturating_sub(if trials < 6 { 10_300 } else { 9_000 })
+        });
+        assert_eq!((loads, end), (vec![5_100, 10_200], CarryOver::Denied));
+    }
+}

@@ -4,7 +4,7 @@
 //! explanation under which the order is most probable is held against that: how often a random order is explained as well is
 //! counted over many of them. The best of all explanations is looked for in each of these too, so that it is one test.
 
-use crate::crossed::{Crossed, Told};
+use crate::crossed::{Before, Crossed, Told};
 use dropline_trial::seed;
 use rand::Rng as _;
 
@@ -19,6 +19,9 @@ const OF_ITS_KIND: f64 = 0.75;
 /// So often a target must have recovered before it is said that what slowed it was left by the trial before.
 const RECOVERED: usize = 2;
 
+/// Turns put slow trials after slow ones too: what trials leave must explain more than they do, by this in logarithms.
+const CLEARLY: f64 = 2.0;
+
 /// What explains the order of slow trials and fast ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
@@ -30,11 +33,11 @@ pub(crate) enum Order {
     CarryOver,
 }
 
-/// The kinds of trials in their order, and which of them came right after one that lost packets.
+/// The kinds of trials in their order, and what was before each.
 #[derive(Clone, Debug)]
 struct Kinds {
     slow: Vec<bool>,
-    after_loss: Vec<bool>,
+    before: Vec<Before>,
 }
 
 /// The order that trials are in, and how often chance has it, where that is seldom.
@@ -49,14 +52,14 @@ pub(crate) fn is_another(crossed: &Crossed) -> bool {
     matches!(order(&Crossed::told(&crossed.seen())), Some((Order::Change(_), _)))
 }
 
-/// Whether the last of these may be slow only for what the one before it left: most that came after a loss are slow and most others
-/// are not, as chance has it now and then (Fisher's exact test).
+/// Whether the last of these may be slow only for what the one before it left: most that came after a loss are slow and most
+/// that came after a rest are not, as chance has it now and then (Fisher's exact test).
 pub(crate) fn may_be_carried_over(told: &[Told]) -> bool {
     let kinds = Kinds::of(told);
-    let is_one = told.last().is_some_and(|one| one.is_slow && one.seen.is_after_loss);
-    let [(slow_after, after), (slow_else, others)] = kinds.by_what_came_before();
-    is_one && are_apart((slow_after, after), (slow_else, others)) && {
-        let (slow, all) = (slow_after + slow_else, after + others);
+    let is_one = told.last().is_some_and(|one| one.is_slow && one.seen.before == Before::Loss);
+    let [(slow_after, after), (slow_else, rested), _] = kinds.by_what_was_before();
+    is_one && are_apart((slow_after, after), (slow_else, rested)) && {
+        let (slow, all) = (slow_after + slow_else, after + rested);
         let more: f64 = (slow_after..=slow.min(after)).map(|of| hypergeometric(of, after, slow, all)).sum();
         more <= LOOKED_INTO
     }
@@ -82,7 +85,7 @@ impl Kinds {
     fn of(told: &[Told]) -> Self {
         Self {
             slow: told.iter().map(|one| one.is_slow).collect(),
-            after_loss: told.iter().map(|one| one.seen.is_after_loss).collect(),
+            before: told.iter().map(|one| one.seen.before).collect(),
         }
     }
 
@@ -92,13 +95,15 @@ impl Kinds {
         let last = *slow.last()?;
         let (all, of_last) = (slow.len(), slow.iter().filter(|slow| **slow == last).count());
         let mut before = 0;
-        let mut best = self.turns();
+        let turns = self.turns();
+        let mut best = turns;
         let mut consider = |order, found| {
             if best.is_none_or(|(_, best)| found >= best) {
                 best = Some((order, found));
             }
         };
-        if let Some(found) = self.carry_over() {
+        let enough = turns.map_or(f64::NEG_INFINITY, |(_, found)| found + CLEARLY);
+        if let Some(found) = self.carry_over().filter(|found| *found >= enough) {
             consider(Order::CarryOver, found);
         }
         for place in 1..all {
@@ -122,20 +127,21 @@ impl Kinds {
         is_like.then(|| (Order::Turns, likelihood(left_fast, fast) + likelihood(left_slow, slow)))
     }
 
-    /// How probable it is where trials right after a loss are slow and others are not, even where the target was slow before them.
+    /// How probable it is where trials right after a loss are slow, and those after a rest are not, even where the target was slow
+    /// before that.
     fn carry_over(&self) -> Option<f64> {
         let first = self.slow.iter().position(|slow| *slow)?;
-        let rested = self.slow.iter().zip(&self.after_loss).skip(first);
-        let recovered = rested.filter(|&(&slow, &after_loss)| !slow && !after_loss).count();
-        let [after, others] = self.by_what_came_before();
-        (recovered >= RECOVERED && are_apart(after, others))
-            .then(|| likelihood(after.0, after.1) + likelihood(others.0, others.1))
+        let since = self.slow.iter().zip(&self.before).skip(first);
+        let recovered = since.filter(|&(slow, before)| !slow && *before == Before::Rest).count();
+        let groups = self.by_what_was_before();
+        (recovered >= RECOVERED && are_apart(groups[0], groups[1]))
+            .then(|| groups.iter().map(|&(slow, of)| likelihood(slow, of)).sum())
     }
 
-    /// How many are slow of those right after a loss and how many these are, and the same of all others.
-    fn by_what_came_before(&self) -> [(usize, usize); 2] {
-        [true, false].map(|after| {
-            let such = || self.slow.iter().zip(&self.after_loss).filter(move |(_, is)| **is == after);
+    /// How many are slow of those right after a loss and how many these are, of those after a rest, and of the others.
+    fn by_what_was_before(&self) -> [(usize, usize); 3] {
+        [Before::Loss, Before::Rest, Before::AsMuch].map(|what| {
+            let such = || self.slow.iter().zip(&self.before).filter(move |(_, before)| **before == what);
             (such().filter(|(slow, _)| **slow).count(), such().count())
         })
     }

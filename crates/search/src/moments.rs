@@ -238,7 +238,9 @@ mod tests {
     #[test]
     fn a_moment_was_worse_where_failures_lie_together_and_else_trials_differ_by_chance() {
         let scattered = |places: &[usize]| {
-            let trial = |place| if places.contains(&place) { (500, 450) } else { (1000 + place as u64, 1000 + place as u64) };
+            let trial = |place| {
+                if places.contains(&place) { (500, 450) } else { (1000 + place as u64, 1000 + place as u64) }
+            };
             match said(&(0..24).map(trial).collect::<Vec<_>>(), 1030) {
                 Some(Caveat::BadMoments { scattered, .. }) => scattered,
                 other => panic!("{other:?}"),

@@ -5,7 +5,7 @@
 //! Each trial of which it is known found a [slow target or a fast one](crate::crossed). What [explains](crate::explanation) their
 //! order is looked for once, at the end of a search.
 
-use crate::crossed::{Crossed, Seen, Told, median};
+use crate::crossed::{Before, Crossed, Seen, Told, median};
 use crate::explanation::{Order, order};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
@@ -27,7 +27,7 @@ const OUTAGES: usize = 2;
 /// So many trials that show what they let through are a group.
 const GROUP: usize = 3;
 /// And two groups are apart by more than so many times what most of either differ by.
-const APART: f64 = 1.0;
+const APART: f64 = 2.0;
 
 /// All trials of a search that count.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +56,10 @@ impl Steadiness {
         let told = Crossed::told(&seen);
         match order(&told) {
             Some((Order::Change(place), by_chance)) => Some(self.changed(&told, place, by_chance)),
-            Some((Order::CarryOver, by_chance)) => Some(carried_over(&told, by_chance)),
-            turns => outages(&seen).or_else(|| Some(came_and_went(&seen, &told, turns?.1))),
+            other => outages(&seen).or_else(|| match other? {
+                (Order::CarryOver, by_chance) => Some(carried_over(&told, by_chance)),
+                (_, by_chance) => Some(came_and_went(&seen, &told, by_chance)),
+            }),
         }
     }
 
@@ -108,10 +110,11 @@ fn outages(seen: &[Seen]) -> Option<Caveat> {
 
 /// That what trials leave comes into the next ones.
 fn carried_over(told: &[Told], by_chance: f64) -> Caveat {
+    let after_loss = || told.iter().filter(|one| one.seen.before == Before::Loss);
     Caveat::CarriesOver {
         by_chance,
-        slow: told.iter().filter(|one| one.is_slow && one.seen.is_after_loss).count() as u64,
-        after_loss: told.iter().filter(|one| one.seen.is_after_loss).count() as u64,
+        slow: after_loss().filter(|one| one.is_slow).count() as u64,
+        after_loss: after_loss().count() as u64,
         after_loss_pps: median(through(told, true).collect()).unwrap_or(0.0),
         rested_pps: through(told, false).fold(0.0, f64::max),
     }
@@ -256,6 +259,38 @@ mod tests {
             None,
             "half are like the next"
         );
+    }
+
+    #[test]
+    fn one_that_was_slow_once_or_swings_is_unsteady_and_not_one_of_two() {
+        let once = said(runs(&[(8, FAST), (6, SLOW), (12, FAST)]));
+        let Some(Caveat::Unsteady { is_slow: true, from_s, to_s, low_pps, high_pps, .. }) = once else {
+            panic!("{once:?}")
+        };
+        assert_eq!((from_s, to_s, low_pps, high_pps), (Some(8.0), Some(14.0), 7_000.0, 10_000.0));
+        let swing = |second: u64| {
+            let lost = 1_500.0 * (1.0 + (second as f64 * 0.3).sin());
+            (10_000, lost as u64)
+        };
+        let swings = said((0..60).map(swing));
+        assert!(matches!(swings, Some(Caveat::Unsteady { from_s: None, .. })), "{swings:?}");
+    }
+
+    #[test]
+    fn what_is_left_of_trials_that_lost_packets_is_told_where_a_rest_helps_each_time() {
+        // As much as it bears, and then the same again and again: the queue is full.
+        let rest = (5_000, 0);
+        let half = (10_000, 2_000);
+        let carried = said([
+            FAST, rest, FAST, half, SLOW, SLOW, SLOW, rest, FAST, half, SLOW, rest, FAST, half, SLOW, rest,
+            FAST,
+        ]);
+        let Some(Caveat::CarriesOver { slow: 4 | 5, after_loss_pps, rested_pps, .. }) = carried else {
+            panic!("{carried:?}")
+        };
+        assert_eq!((after_loss_pps, rested_pps), (7_000.0, 10_000.0));
+        let stays = said([[FAST; 8].as_slice(), &[SLOW, SLOW, SLOW, rest, SLOW, SLOW, rest, SLOW]].concat());
+        assert!(matches!(stays, Some(Caveat::Drift { .. })), "{stays:?}");
     }
 
     #[test]

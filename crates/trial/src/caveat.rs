@@ -634,13 +634,9 @@ impl Caveat {
     #[must_use]
     pub fn after(self, warm_up: Duration) -> Self {
         match self {
-            Self::WarmUp { by_chance, since_trial, since_s, until_s, .. } => Self::WarmUp {
-                by_chance,
-                since_trial,
-                since_s,
-                until_s,
-                warmed_s: warm_up.as_secs_f64(),
-            },
+            Self::WarmUp { by_chance, since_trial, since_s, until_s, .. } => {
+                Self::WarmUp { by_chance, since_trial, since_s, until_s, warmed_s: warm_up.as_secs_f64() }
+            }
             other => other,
         }
     }

@@ -123,8 +123,7 @@ fn warmed_up(
     watcher: &mut dyn Watcher,
 ) -> Result<Opened, Failure> {
     let is_cold = !plan.warm_up.is_zero();
-    let mut opened =
-        plan.target.open(&plan.profile, opening(conditions, u64::from(!is_cold), watcher))?;
+    let mut opened = plan.target.open(&plan.profile, opening(conditions, u64::from(!is_cold), watcher))?;
     if is_cold {
         let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
         watcher.begins(0, input, "warm-up");

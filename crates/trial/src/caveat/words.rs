@@ -530,7 +530,13 @@ fn load(pps: f64) -> Rate {
 /// A small probability as a share of a hundred.
 /// How long a warm-up is to be that was to last so many seconds: rounded up.
 fn warm_up_s(seconds: f64) -> f64 {
-    let step = if seconds > 60.0 { 10.0 } else if seconds > 10.0 { 5.0 } else { 1.0 };
+    let step = if seconds > 60.0 {
+        10.0
+    } else if seconds > 10.0 {
+        5.0
+    } else {
+        1.0
+    };
     ((seconds / step).ceil() * step).max(1.0)
 }
 
