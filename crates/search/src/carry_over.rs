@@ -19,11 +19,10 @@ const RESTS: usize = 4;
 const AGAIN: usize = 3;
 
 /// Whether what trials leave comes into the next ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CarryOver {
-    /// Nothing looks like it.
-    #[default]
-    Unasked,
+    /// Nothing looks like it, or not any more after so many rests.
+    Unasked { rests: usize },
     /// A trial is wanted.
     Asking { slow: Seen, step: Step, rests: usize },
     /// So it is.
@@ -42,6 +41,12 @@ pub(crate) enum Step {
     Load(usize),
 }
 
+impl Default for CarryOver {
+    fn default() -> Self {
+        Self::Unasked { rests: 0 }
+    }
+}
+
 impl CarryOver {
     /// The trial that is wanted, a rest being so long.
     pub(crate) fn next(&self, rest: Duration) -> Option<TrialInput> {
@@ -57,12 +62,12 @@ impl CarryOver {
     /// Learns from a trial, the last of all that crossed; `is_own` says that it was made for this.
     pub(crate) fn note(&mut self, trial: &Trial, crossed: &Crossed, is_own: bool) {
         *self = match *self {
-            Self::Unasked => {
+            Self::Unasked { rests } if rests < RESTS => {
                 let told = Crossed::told(&crossed.seen());
                 let last = told.last().filter(|one| one.seen.number == trial.number).copied();
                 match last.filter(|_| may_be_carried_over(&told)) {
-                    Some(Told { seen, .. }) => Self::Asking { slow: seen, step: Step::Rest, rests: 0 },
-                    None => Self::Unasked,
+                    Some(Told { seen, .. }) => Self::Asking { slow: seen, step: Step::Rest, rests },
+                    None => *self,
                 }
             }
             Self::Asking { slow, step, rests } if is_own => {
@@ -76,7 +81,8 @@ impl CarryOver {
                     Step::Ask if rests == RESTS => Self::Denied,
                     Step::Ask => Self::Asking { slow, step: Step::Load(AGAIN), rests },
                     Step::Load(_) if is_slow => Self::Asking { slow, step: Step::Rest, rests },
-                    Step::Load(1) => Self::Denied,
+                    // A large queue is not full so soon: it will be.
+                    Step::Load(1) => Self::Unasked { rests },
                     Step::Load(more) => Self::Asking { slow, step: Step::Load(more - 1), rests },
                 }
             }
@@ -109,7 +115,7 @@ mod tests {
         let second = Duration::from_secs(1);
         let load = |pps: u64| TrialInput { load: Rate::from_millipps(pps * 1000), duration: second };
         for pps in [40_000, 8_000, 9_900, 10_100].into_iter().chain([10_200; 9]) {
-            if carry_over == CarryOver::Unasked {
+            if matches!(carry_over, CarryOver::Unasked { .. }) {
                 made(load(pps), false, &mut carry_over);
             }
         }

@@ -273,8 +273,8 @@ impl fmt::Display for Caveat {
                 "what is left of one trial comes into the next, as of a queue or a bucket of tokens (by chance in {} of searches): \
                  {slow} of {} right after one that lost packets found a slower target, which let {} through, and after a lower load \
                  up to {} came through. So the limit is between what it bears for long and what it bears after a rest, and \
-                 depends on what came before; search with a pause between trials, or with longer trials (trial=10s behind the \
-                 goal), of which what was left is a smaller part",
+                 depends on what came before; of longer trials (trial=10s behind the goal) what was left is a smaller part, and a \
+                 wait between trials (a longer --drain, or the program that performs them) lets the target rest",
                 seldom(*by_chance),
                 number_of(*after_loss, "trial"),
                 load(*after_loss_pps),
