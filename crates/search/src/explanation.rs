@@ -14,6 +14,8 @@ const ORDERS: u32 = 1999;
 const RARE: f64 = 0.005;
 /// What is rarer than this is looked into.
 const LOOKED_INTO: f64 = 0.05;
+/// So many that are slow right after a loss, the last ones, are looked into.
+const IN_A_ROW: usize = 3;
 /// Of trials that an explanation puts together, so many are of its kind.
 const OF_ITS_KIND: f64 = 0.75;
 /// So often a target must have recovered before it is said that what slowed it was left by the trial before.
@@ -52,11 +54,12 @@ pub(crate) fn is_another(crossed: &Crossed) -> bool {
     matches!(order(&Crossed::told(&crossed.seen())), Some((Order::Change(_), _)))
 }
 
-/// Whether the last of these may be slow only for what the one before it left: most that came after a loss are slow and most
+/// Whether the last of these, several in a row, may be slow only for what those before them left: most that came after a loss are slow and most
 /// that came after a rest are not, as chance has it now and then (Fisher's exact test).
 pub(crate) fn may_be_carried_over(told: &[Told]) -> bool {
     let kinds = Kinds::of(told);
-    let is_one = told.last().is_some_and(|one| one.is_slow && one.seen.before == Before::Loss);
+    let is_so = |one: &Told| one.is_slow && one.seen.before == Before::Loss;
+    let is_one = told.len() >= IN_A_ROW && told.iter().rev().take(IN_A_ROW).all(is_so);
     let [(slow_after, after), (slow_else, rested), _] = kinds.by_what_was_before();
     is_one && are_apart((slow_after, after), (slow_else, rested)) && {
         let (slow, all) = (slow_after + slow_else, after + rested);
