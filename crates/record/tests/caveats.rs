@@ -52,12 +52,14 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         RepliesBeside { truncated, extended, changed }
         DependentTrials { correlation, by_chance }
         Drift { correlation, by_chance, since_trial, since_s, by_degrees }
-        WarmUp { by_chance, since_trial, since_s }
+        WarmUp { by_chance, since_trial, since_s, until_s, warmed_s }
+        CarriesOver { by_chance, slow, after_loss, after_loss_pps, rested_pps }
+        Unsteady { by_chance, low_pps, high_pps, is_slow, from_s, to_s }
         Slowed { before_pps, then_pps }
         TwoStates { slow_pps, fast_pps, slow, by_chance }
         Outages { trials, good, lowest_pps, borne_pps, least_lost }
         LossBelow { intended_load_pps, offered, lost }
-        BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, last }
+        BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, last, scattered }
         RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered }
         CountersShared { beyond, unplaced }
         OthersCame { dropped, came }

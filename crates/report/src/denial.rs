@@ -14,7 +14,7 @@ struct Denial {
 }
 
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
-const DENIALS: [Denial; 11] = [
+const DENIALS: [Denial; 13] = [
     Denial {
         code: "goals_contradict",
         words: "the answers to its goals contradict one another",
@@ -38,6 +38,18 @@ const DENIALS: [Denial; 11] = [
         code: "two_states",
         words: "the target has two states",
         loads: &["slow_pps", "fast_pps"],
+        about: all,
+    },
+    Denial {
+        code: "carries_over",
+        words: "what one trial leaves comes into the next",
+        loads: &["after_loss_pps", "rested_pps"],
+        about: all,
+    },
+    Denial {
+        code: "unsteady",
+        words: "the target did not stay the same",
+        loads: &["low_pps", "high_pps"],
         about: all,
     },
     Denial {

@@ -5,7 +5,7 @@ mod sentence;
 
 pub(crate) use goal_words::{attributes, effective_words, goal_words, limit_words, loss_words};
 
-use crate::denial::that_count;
+use crate::denial::{disputed, that_count};
 use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
@@ -147,7 +147,13 @@ impl<'a> SearchSummary<'a> {
     /// The same, and what ended it where that is neither an answer nor a caveat.
     pub(crate) fn cost_and_end(&self) -> String {
         let end = match self.record.ended_by() {
-            Some(EndWord::Budget) => "; its budget ended it",
+            Some(EndWord::Budget) if !self.standings.iter().all(|one| *one == Standing::Narrow) => {
+                "; its budget ended it"
+            }
+            Some(EndWord::Budget) if self.has_crossed_trials() => {
+                "; loads failed that other trials bore, so it made sure of these answers until its budget ended it"
+            }
+            Some(EndWord::Budget) => "; it made sure of these answers until its budget ended it",
             Some(EndWord::MaxTrials) => "; --max-trials ended it",
             Some(EndWord::Done) if self.standings.iter().any(Standing::is_of_our_side) => {
                 "; its algorithm asked for no more trials"
@@ -155,6 +161,11 @@ impl<'a> SearchSummary<'a> {
             _ => "",
         };
         self.cost() + end
+    }
+
+    /// Whether a trial failed a goal at a load above which another one met it.
+    fn has_crossed_trials(&self) -> bool {
+        self.answers.iter().any(|answer| !disputed(&self.record.trials, &answer.goal, 0).is_empty())
     }
 
     /// Sum of the trials' durations.

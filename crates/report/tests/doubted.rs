@@ -48,7 +48,37 @@ fn doubts() -> Vec<(Caveat, &'static str)> {
             },
             "changed meanwhile",
         ),
-        (Caveat::WarmUp { by_chance: strange.1, since_trial: None, since_s: None }, "slower at first"),
+        (
+            Caveat::WarmUp {
+                by_chance: strange.1,
+                since_trial: None,
+                since_s: None,
+                until_s: None,
+                warmed_s: 0.0,
+            },
+            "slower at first",
+        ),
+        (
+            Caveat::CarriesOver {
+                by_chance: strange.1,
+                slow: 9,
+                after_loss: 9,
+                after_loss_pps: 180e3,
+                rested_pps: 200e3,
+            },
+            "what one trial leaves comes into the next",
+        ),
+        (
+            Caveat::Unsteady {
+                by_chance: strange.1,
+                low_pps: 150e3,
+                high_pps: 200e3,
+                is_slow: true,
+                from_s: None,
+                to_s: None,
+            },
+            "did not stay the same",
+        ),
         (Caveat::Slowed { before_pps: 190e3, then_pps: 150e3 }, "became slower meanwhile"),
         (
             Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None },

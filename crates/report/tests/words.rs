@@ -2,7 +2,7 @@
 
 mod made;
 
-use dropline_record::{AnswerLine, CaveatLine, EndWord, ReasonWord, Record, ResultWord};
+use dropline_record::{AnswerLine, CaveatLine, EndWord, ReasonWord, Record, ResultWord, TrialLine};
 use dropline_report::{Style, html, line, markdown, standing, text};
 use dropline_trial::Caveat;
 use made::Made;
@@ -166,6 +166,32 @@ fn a_sentence_leaves_the_name_that_it_begins_with_as_it_is() {
     record.result.as_mut().expect("it ended").caveats.push(caveat);
     let page = html(std::slice::from_ref(&record));
     assert!(page.contains("sim:soft is another") && !page.contains("Sim:soft"));
+}
+
+#[test]
+fn a_budget_that_was_spent_on_answers_that_were_precise_enough_is_said_to_have_made_sure_of_them() {
+    let mut record = Made::mdr("hard", 3, 30).search();
+    let result = record.result.as_mut().expect("it ended");
+    result.ended_by = Some(EndWord::Budget);
+    for answer in &mut result.goals {
+        (answer.result, answer.why, answer.level) = (ResultWord::Narrow, None, Some(0.95));
+        answer.median_pps = answer.lower_pps;
+    }
+    let shown = |record: &Record| text(record, Style { width: 400, ..Style::default() });
+    let said = shown(&record);
+    assert!(said.contains("made sure of these answers until its budget ended it"), "{said}");
+    assert!(!said.contains("other trials bore"), "{said}");
+    // A trial failed far below what others bore.
+    let low = record.trials.iter().position(|trial| trial.lost.0 == 0).expect("one passed");
+    let crossed = TrialLine {
+        intended_load_pps: 1e3,
+        lost: dropline_record::Count(9),
+        loss_ratio: Some(0.01),
+        ..record.trials[low].clone()
+    };
+    record.trials.push(crossed);
+    let said = shown(&record);
+    assert!(said.contains("loads failed that other trials bore"), "{said}");
 }
 
 #[test]

@@ -7,7 +7,8 @@
 //! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](diagnostics)
 //! afterwards: that trials do not depend on one another, and that nothing is lost [far below](low_load_probe). Whatever it believes,
 //! no interval contradicts [what trials showed](ends), leaves out much of what they leave [possible](monotone), or reaches
-//! beyond what they make [certain](bets) by themselves.
+//! beyond what they make [certain](bets) by themselves. Where trials seem to leave something to the next ones, it [asks](CarryOver)
+//! whether a rest helps.
 
 mod bets;
 mod choice;
@@ -30,6 +31,8 @@ mod short_trials;
 mod two_states;
 mod view;
 
+use crate::carry_over::CarryOver;
+use crate::crossed::Crossed;
 use crate::second_look::SecondLook;
 use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
 use constants::credible::{MOST_TRIALS, PROBES};
@@ -92,10 +95,15 @@ pub struct Credible {
     current: usize,
     /// Below the lower end of a zero-loss goal, once the inquiries are over.
     probe: Option<LowLoadProbe>,
+    crossed: Crossed,
+    /// Asked where trials look like it, between those of an inquiry.
+    carry_over: CarryOver,
+    /// The inquiry that ended for it.
+    carried_over: Option<usize>,
     /// Once the probes are over too.
     second_look: SecondLook,
-    /// Whether the trial that is wanted is one of that.
-    is_second_look: bool,
+    /// What the trial that is wanted is made for.
+    made_for: For,
     /// Whether a trial was wanted, and its time did not suffice.
     lacked_time: bool,
     range: LoadRange,
@@ -105,6 +113,16 @@ pub struct Credible {
     spent: Duration,
     trials: usize,
     wanted: Option<TrialInput>,
+}
+
+/// What a trial is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum For {
+    #[default]
+    Inquiry,
+    CarryOver,
+    Probe,
+    SecondLook,
 }
 
 impl Credible {
@@ -143,8 +161,11 @@ impl Credible {
             inquiries,
             current: 0,
             probe: None,
+            crossed: Crossed::default(),
+            carry_over: CarryOver::default(),
+            carried_over: None,
             second_look: SecondLook::default(),
-            is_second_look: false,
+            made_for: For::default(),
             lacked_time: false,
             range,
             waits: Duration::ZERO,
@@ -200,9 +221,11 @@ impl Credible {
     }
 
     fn choose(&mut self) -> Option<TrialInput> {
-        self.is_second_look = false;
         while let Some(inquiry) = self.inquiries.get(self.current) {
-            let wanted = inquiry.next_trial(self.left(inquiry));
+            let rest = self.carry_over.next(inquiry.duration()).map(|input| self.within_range(input));
+            self.made_for = if rest.is_some() { For::CarryOver } else { For::Inquiry };
+            let is_open = self.carried_over != Some(self.current);
+            let wanted = rest.or_else(|| inquiry.next_trial(self.left(inquiry))).filter(|_| is_open);
             if wanted.is_some() && self.has_time(inquiry) {
                 return wanted;
             }
@@ -214,23 +237,28 @@ impl Credible {
             self.probe = self.first_probe();
         }
         let probe = self.probe.as_ref().and_then(LowLoadProbe::next_trial);
+        self.made_for = if probe.is_some() { For::Probe } else { For::SecondLook };
         let wanted = probe.or_else(|| self.look_again());
-        self.is_second_look = wanted.is_some() && probe.is_none();
         self.lacked_time |= wanted.is_some() && self.spent >= self.budget;
         wanted.filter(|_| self.spent < self.budget)
     }
 
+    fn within_range(&self, input: TrialInput) -> TrialInput {
+        TrialInput { load: self.range.clamp(input.load), ..input }
+    }
+
     /// A trial as long as those of a goal, at a load at which the last ones failed and others did not.
     fn look_again(&self) -> Option<TrialInput> {
+        if self.carry_over == CarryOver::Shown {
+            return None;
+        }
         let goals = || self.inquiries.iter().flat_map(GoalSearch::goals);
         let allowed = goals().map(|goal| goal.loss_ratio).min()?;
-        let (pps, length) = self.second_look.next(allowed.as_f64())?;
+        let (pps, length) = self.second_look.next(&self.crossed, allowed.as_f64())?;
         let as_long = goals().map(|goal| goal.trial_duration).filter(|duration| *duration >= length).min();
         let duration = as_long.unwrap_or(length);
-        (self.spent + duration / 2 < self.budget).then(|| TrialInput {
-            load: self.range.clamp(Rate::pps(pps).unwrap_or(self.range.min())),
-            duration,
-        })
+        let load = Rate::pps(pps).unwrap_or(self.range.min());
+        (self.spent + duration / 2 < self.budget).then(|| self.within_range(TrialInput { load, duration }))
     }
 
     fn first_probe(&self) -> Option<LowLoadProbe> {
@@ -291,16 +319,21 @@ impl Algorithm for Credible {
         self.spent += trial.elapsed;
         self.trials += 1;
         self.waits = self.waits.max(trial.elapsed.saturating_sub(trial.input.duration));
-        self.second_look.note(trial, self.is_second_look);
-        match (self.inquiries.get_mut(self.current), &mut self.probe) {
-            _ if self.is_second_look => {}
-            (Some(inquiry), _) => inquiry.record(trial),
-            (None, Some(probe)) => {
+        self.crossed.note(trial, Duration::ZERO);
+        match (self.made_for, self.inquiries.get_mut(self.current), &mut self.probe) {
+            (For::SecondLook, ..) => self.second_look.note(),
+            (_, Some(inquiry), _) => {
+                inquiry.record(trial);
+                self.carry_over.note(trial, &self.crossed, self.made_for == For::CarryOver);
+                let is_shown = self.carry_over == CarryOver::Shown;
+                self.carried_over = self.carried_over.or(Some(self.current).filter(|_| is_shown));
+            }
+            (_, None, Some(probe)) => {
                 probe.record(trial);
                 let is_over = probe.next_trial().is_none();
                 self.note_probe(trial, is_over);
             }
-            (None, None) => {}
+            (_, None, None) => {}
         }
         self.decide();
     }
@@ -325,9 +358,10 @@ impl Algorithm for Credible {
 
     fn phase(&self) -> String {
         match self.inquiries.get(self.current) {
+            Some(_) if self.made_for == For::CarryOver => "rest".into(),
             Some(inquiry) if inquiry.is_locating() => "locate".into(),
             Some(_) => "weigh".into(),
-            None if self.is_second_look => "look again".into(),
+            None if self.made_for == For::SecondLook => "look again".into(),
             None => "probe".into(),
         }
     }

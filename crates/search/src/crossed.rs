@@ -7,7 +7,7 @@
 //! a larger share of a lower load, and what is lost at the start of each trial of a shorter one; a buffer is filled by long
 //! trials. Delays are compared of trials that lost packets and whose queue was full: idle targets need time to wake.
 
-use dropline_trial::Trial;
+use dropline_trial::{Rate, Trial};
 use std::time::Duration;
 
 /// Deviations by which more is lost than in the other trial.
@@ -29,10 +29,23 @@ const MOST_TRIALS: usize = 120;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crossed {
     all: Vec<Seen>,
+    /// Load of the last trial, counted here or not, and whether it lost packets.
+    last: Option<(Rate, bool)>,
+}
+
+/// What was before a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Before {
+    /// A trial that lost packets: what that left in a queue, this one found there.
+    Loss,
+    /// None, or one at a lower load that lost none.
+    Rest,
+    /// One at no lower load that lost none, and may have filled a queue.
+    AsMuch,
 }
 
 /// A trial, as far as others can cross it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
     /// Its number in the search.
     pub(crate) number: u64,
@@ -46,6 +59,7 @@ pub(crate) struct Seen {
     surely_lost: f64,
     /// What came through, in packets a second.
     pub(crate) through_pps: f64,
+    pub(crate) before: Before,
     median_ns: Option<f64>,
 }
 
@@ -88,6 +102,12 @@ impl Seen {
 impl Crossed {
     /// Learns from a trial that began after so much time.
     pub(crate) fn note(&mut self, trial: &Trial, at: Duration) {
+        let loses = trial.lost() as f64 > SHOWS * trial.offered as f64;
+        let before = match self.last.replace((trial.input.load, loses)) {
+            Some((_, true)) => Before::Loss,
+            Some((load, false)) if load >= trial.input.load => Before::AsMuch,
+            _ => Before::Rest,
+        };
         if trial.offered == 0 || trial.tells_nothing() {
             return;
         }
@@ -102,6 +122,7 @@ impl Crossed {
             lost,
             surely_lost: trial.lost_by_target() as f64,
             through_pps: trial.input.load.as_pps() * (1.0 - lost / offered),
+            before,
             median_ns: median.map(|median| median as f64),
         });
     }
@@ -170,7 +191,7 @@ pub(crate) fn correlation(one: &[f64], other: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use dropline_stats::Histogram;
-    use dropline_trial::{Delay, Rate, TrialInput};
+    use dropline_trial::{Delay, TrialInput};
 
     /// Trials of so many ms: packets a second, what was lost of them, and the delay in ms.
     fn seen(trials: &[(u64, u64, u64, u64)]) -> Vec<Seen> {

@@ -8,10 +8,12 @@
 pub mod algorithm;
 pub mod belief;
 pub mod binary;
+mod carry_over;
 pub mod certified;
 mod contradiction;
 pub mod credible;
 mod crossed;
+mod explanation;
 pub mod goal;
 pub mod mdr;
 pub mod mlr;

@@ -19,6 +19,11 @@ const GOOD_EACH: usize = 3;
 /// So many of them, and none that achieved the goal since, may be a target that became slower.
 const LAST: usize = 2;
 
+/// So many are a moment or two, wherever they are.
+const RARE: usize = 2;
+/// And more of them lie together in time where chance has as few spells less often than that.
+const TOGETHER: f64 = 0.05;
+
 /// Losses that differ from those of one probability for all packets by so many deviations are not of that.
 const UNLIKE: f64 = 3.0;
 
@@ -91,6 +96,8 @@ impl Moments {
         let decide = last || is_by_these || bad.iter().any(is_band);
         // An interval that holds their loads is of them too.
         let is_of_others = outcome.lower.is_some_and(|lower| lowest < lower);
+        let such = self.0.iter().filter(|one| (lowest..=borne[BORNE_OUT - 1]).contains(&one.load));
+        let order: Vec<bool> = such.map(|one| is_bad(&one)).collect();
         (decide || is_of_others).then(|| Caveat::BadMoments {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials: bad.len() as u64,
@@ -99,6 +106,7 @@ impl Moments {
             borne_pps,
             decide,
             last,
+            scattered: !last && are_scattered(&order),
         })
     }
 
@@ -124,6 +132,21 @@ impl Moments {
             offered,
         })
     }
+}
+
+/// Whether bad trials are several, and in no fewer spells than chance has it.
+fn are_scattered(bad: &[bool]) -> bool {
+    let number = bad.iter().filter(|bad| **bad).count();
+    let spells = bad.chunk_by(|one, next| one == next).filter(|run| run[0]).count();
+    let others = bad.len() - number;
+    // Ways to put so many into so many spells, between the others (Wald and Wolfowitz 1940).
+    let ways = |spells: usize| choose(number - 1, spells - 1) * choose(others + 1, spells);
+    let as_few = |all: f64| (1..=spells).map(ways).sum::<f64>() / all;
+    number > RARE && as_few(choose(bad.len(), number)) > TOGETHER
+}
+
+fn choose(from: usize, count: usize) -> f64 {
+    (0..count).map(|step| (from as f64 - step as f64) / (step + 1) as f64).product()
 }
 
 #[cfg(test)]
@@ -173,6 +196,7 @@ mod tests {
             borne_pps: 1000.0,
             decide,
             last: false,
+            scattered: false,
         };
         assert_eq!(said(&trials, 1010), Some(expected(false)));
         assert_eq!(said(&trials, 500), Some(expected(true)), "the bound contradicts three trials above it");
@@ -209,6 +233,22 @@ mod tests {
             "a higher load was borne since"
         );
         assert!(!last(&[(700, 500)]).0, "one is a moment");
+    }
+
+    #[test]
+    fn a_moment_was_worse_where_failures_lie_together_and_else_trials_differ_by_chance() {
+        let scattered = |places: &[usize]| {
+            let trial = |place| {
+                if places.contains(&place) { (500, 450) } else { (1000 + place as u64, 1000 + place as u64) }
+            };
+            match said(&(0..24).map(trial).collect::<Vec<_>>(), 1030) {
+                Some(Caveat::BadMoments { scattered, .. }) => scattered,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(scattered(&[2, 7, 11, 16, 20]));
+        assert!(!scattered(&[6, 7, 8, 9, 10]), "together");
+        assert!(!scattered(&[2, 16]), "two are a moment or two");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! whether that was a moment.
 
 use crate::crossed::{Crossed, Seen};
-use crate::steadiness::is_another;
+use crate::explanation::is_another;
 use std::time::Duration;
 
 /// So many whole trials tell whether a failure was a moment.
@@ -13,26 +13,24 @@ const MOST: usize = 12;
 const CLOSE: f64 = 1.01;
 
 /// Trials at loads that others had borne, and that no later one bore since.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SecondLook {
-    crossed: Crossed,
     made: usize,
 }
 
 impl SecondLook {
-    /// Learns from a trial; `is_own` says that it was made for this.
-    pub(crate) fn note(&mut self, trial: &dropline_trial::Trial, is_own: bool) {
-        self.crossed.note(trial, Duration::ZERO);
-        self.made += usize::from(is_own);
+    /// A trial was made for this.
+    pub(crate) fn note(&mut self) {
+        self.made += 1;
     }
 
     /// The load of the next trial, in packets a second, and how long the one was that failed: that one once more, and where the
     /// target is another one, between what it bears since and what it does not; `allowed` is what a goal allows to be lost.
-    pub(crate) fn next(&self, allowed: f64) -> Option<(f64, Duration)> {
+    pub(crate) fn next(&self, crossed: &Crossed, allowed: f64) -> Option<(f64, Duration)> {
         if self.made >= MOST {
             return None;
         }
-        let seen = self.crossed.seen();
+        let seen = crossed.seen();
         let is_over = |place: usize| {
             let slow: &Seen = &seen[place];
             seen[place..].iter().any(|one| one.pps >= slow.pps && 2.0 * one.loss_ratio() < slow.loss_ratio())
@@ -48,7 +46,7 @@ impl SecondLook {
         let failed = since.iter().filter(|one| one.loss_ratio() > allowed);
         let lowest = failed.map(|one| one.pps).fold(f64::INFINITY, f64::min);
         let borne = since.iter().map(|one| one.pps).filter(|pps| *pps < lowest).fold(0.0, f64::max);
-        let is_open = borne > 0.0 && lowest > CLOSE * borne && is_another(&self.crossed);
+        let is_open = borne > 0.0 && lowest > CLOSE * borne && is_another(crossed);
         is_open.then(|| (libm::sqrt(lowest * borne), length))
     }
 }

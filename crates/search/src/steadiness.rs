@@ -1,24 +1,17 @@
 //! What a search says of its target beside its answer: one statement at most. It stayed the same, or it changed once, or it is
-//! one of two in turns, or nearly nothing comes through of some trials.
+//! one of two in turns, or it comes and goes, or what one trial leaves comes into the next, or nearly nothing comes through of
+//! some trials.
 //!
-//! Each trial of which it is known found a [slow target or a fast one](crate::crossed). Where all trials are independent of one
-//! another, any order of these is as probable as any other. Of what may be instead, the explanation under which the order is most
-//! probable is held against that: how often a random order is explained as well is counted over many of them. The best of all
-//! explanations is looked for in each of these too, so that it is one test, made once at the end of a search.
+//! Each trial of which it is known found a [slow target or a fast one](crate::crossed). What [explains](crate::explanation) their
+//! order is looked for once, at the end of a search.
 
-use crate::crossed::{Crossed, Seen, Told, median};
+use crate::crossed::{Before, Crossed, Seen, Told, median};
+use crate::explanation::{Order, order};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
-use dropline_trial::{Caveat, Trial, seed};
-use rand::Rng as _;
+use dropline_trial::{Caveat, Trial};
 use std::time::Duration;
 
-/// Random orders.
-const ORDERS: u32 = 1999;
-/// What is rarer than this among them is said of the target.
-const RARE: f64 = 0.005;
-/// Of trials on either side of a change, so many are of its kind.
-const OF_ITS_KIND: f64 = 0.75;
 /// A target that found its pace within this share of the search was warming up.
 const FIRST: f64 = 1.0 / 3.0;
 /// So many pairs within one side of a change, and so many times more than those that deny it, show that it went on.
@@ -31,6 +24,10 @@ const OUT: f64 = 0.9;
 const WHOLE: f64 = 0.01;
 /// So many of both.
 const OUTAGES: usize = 2;
+/// So many trials that show what they let through are a group.
+const GROUP: usize = 3;
+/// And two groups are apart by more than so many times what most of either differ by.
+const APART: f64 = 2.0;
 
 /// All trials of a search that count.
 #[derive(Clone, Debug, Default)]
@@ -38,15 +35,6 @@ pub(crate) struct Steadiness {
     crossed: Crossed,
     moments: Moments,
     spent: Duration,
-}
-
-/// What explains the order of slow trials and fast ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Order {
-    /// From this place on they are of the other kind.
-    Change(usize),
-    /// A trial is like the one before it.
-    Turns,
 }
 
 impl Steadiness {
@@ -68,7 +56,10 @@ impl Steadiness {
         let told = Crossed::told(&seen);
         match order(&told) {
             Some((Order::Change(place), by_chance)) => Some(self.changed(&told, place, by_chance)),
-            turns => outages(&seen).or_else(|| Some(in_turns(&told, turns?.1))),
+            other => outages(&seen).or_else(|| match other? {
+                (Order::CarryOver, by_chance) => Some(carried_over(&told, by_chance)),
+                (_, by_chance) => Some(came_and_went(&seen, &told, by_chance)),
+            }),
         }
     }
 
@@ -82,6 +73,8 @@ impl Steadiness {
                 by_chance,
                 since_trial: Some(began.number),
                 since_s: Some(began.at.as_secs_f64()),
+                until_s: before.iter().rfind(|one| one.is_slow).map(|one| ends_s(&one.seen)),
+                warmed_s: 0.0,
             };
         }
         let of_kind =
@@ -115,14 +108,81 @@ fn outages(seen: &[Seen]) -> Option<Caveat> {
     })
 }
 
-fn in_turns(told: &[Told], by_chance: f64) -> Caveat {
-    let of = |slow: bool| told.iter().filter(move |one| one.is_slow == slow).map(|one| one.seen.through_pps);
-    Caveat::TwoStates {
-        slow_pps: median(of(true).collect()).unwrap_or(0.0),
-        fast_pps: of(false).fold(0.0, f64::max),
-        slow: of(true).count() as f64 / told.len() as f64,
-        by_chance: Some(by_chance),
+/// That what trials leave comes into the next ones.
+fn carried_over(told: &[Told], by_chance: f64) -> Caveat {
+    let after_loss = || told.iter().filter(|one| one.seen.before == Before::Loss);
+    Caveat::CarriesOver {
+        by_chance,
+        slow: after_loss().filter(|one| one.is_slow).count() as u64,
+        after_loss: after_loss().count() as u64,
+        after_loss_pps: median(through(told, true).collect()).unwrap_or(0.0),
+        rested_pps: through(told, false).fold(0.0, f64::max),
     }
+}
+
+/// That it is one of two in turns; or, where it was another one once, or one of more than two, that it was not the same.
+fn came_and_went(seen: &[Seen], told: &[Told], by_chance: f64) -> Caveat {
+    let spells = |slow: bool| {
+        let mut runs = told.chunk_by(|one, next| one.is_slow == next.is_slow);
+        let of_kind = runs.clone().filter(|run| run[0].is_slow == slow).count();
+        (of_kind, runs.find(|run| run[0].is_slow == slow && of_kind == 1))
+    };
+    let fast_pps = through(told, false).fold(0.0, f64::max);
+    let ((slow_spells, once), (fast_spells, fast_once)) = (spells(true), spells(false));
+    if slow_spells > 1 && fast_spells > 1 && are_two(told) {
+        return Caveat::TwoStates {
+            slow_pps: median(through(told, true).collect()).unwrap_or(0.0),
+            fast_pps,
+            slow: told.iter().filter(|one| one.is_slow).count() as f64 / told.len() as f64,
+            by_chance: Some(by_chance),
+        };
+    }
+    let least = through(told, true).fold(f64::INFINITY, f64::min);
+    let once = once.or(fast_once);
+    Caveat::Unsteady {
+        by_chance,
+        low_pps: least.min(borne_since(seen, told).unwrap_or(least)),
+        high_pps: fast_pps,
+        is_slow: once.is_none_or(|run| run[0].is_slow),
+        from_s: once.map(|run| run[0].seen.at.as_secs_f64()),
+        to_s: once.map(|run| ends_s(&run[run.len() - 1].seen)),
+    }
+}
+
+/// Where the target was slow at last, the most that it bore since, or that it ever did below: it may be slower still.
+fn borne_since(seen: &[Seen], told: &[Told]) -> Option<f64> {
+    let last = told.last().filter(|one| one.is_slow)?.seen;
+    let borne = |since: u64| {
+        let such = seen.iter().filter(|one| one.number > since && one.lost == 0.0);
+        such.map(|one| one.pps).max_by(f64::total_cmp)
+    };
+    let below = || seen.iter().filter(|one| one.lost == 0.0 && one.pps < last.through_pps).map(|one| one.pps);
+    borne(last.number).or_else(|| below().max_by(f64::total_cmp))
+}
+
+/// Whether what came through of slow trials and of fast ones are two groups, as far as they show it: most of each are alike, next
+/// to how far they are apart.
+fn are_two(told: &[Told]) -> bool {
+    let quartiles = |slow: bool| {
+        let shows = |one: &&Told| one.is_slow == slow && one.seen.loss_ratio() > WHOLE;
+        let mut shown: Vec<f64> = told.iter().filter(shows).map(|one| one.seen.through_pps).collect();
+        shown.sort_by(f64::total_cmp);
+        (shown.len() >= GROUP).then(|| (shown[shown.len() / 4], shown[(3 * shown.len()) / 4]))
+    };
+    let Some(slow) = quartiles(true) else { return true };
+    let most = through(told, false).fold(0.0, f64::max);
+    let fast = quartiles(false).unwrap_or((most, most));
+    fast.0 - slow.1 > APART * f64::max(slow.1 - slow.0, fast.1 - fast.0)
+}
+
+/// What came through of slow trials, or of fast ones, in packets a second.
+fn through(told: &[Told], slow: bool) -> impl Iterator<Item = f64> {
+    told.iter().filter(move |one| one.is_slow == slow).map(|one| one.seen.through_pps)
+}
+
+/// When a trial ended, in seconds of the search.
+fn ends_s(seen: &Seen) -> f64 {
+    seen.at.as_secs_f64() + seen.nanos as f64 / 1e9
 }
 
 /// Whether within one side of a change trials cross in the same direction: it went on.
@@ -135,80 +195,11 @@ fn went_on(side: &[Told], is_faster: bool) -> bool {
     so >= WENT_ON && so > TIMES * (pairs.len() - so)
 }
 
-/// The order that trials are in, and how often chance has it, where that is seldom.
-fn order(told: &[Told]) -> Option<(Order, f64)> {
-    let slow: Vec<bool> = told.iter().map(|one| one.is_slow).collect();
-    let (order, gain) = explained(&slow)?;
-    Some((order, by_chance(&slow, gain)?))
-}
-
-/// Whether trials show that the target became another one.
-pub(crate) fn is_another(crossed: &Crossed) -> bool {
-    matches!(order(&Crossed::told(&crossed.seen())), Some((Order::Change(_), _)))
-}
-
-/// What explains an order best, and by how much better than that all orders are as probable: as a logarithm of probabilities.
-fn explained(slow: &[bool]) -> Option<(Order, f64)> {
-    let last = *slow.last()?;
-    let (all, of_last) = (slow.len(), slow.iter().filter(|slow| **slow == last).count());
-    let mut before = 0;
-    let mut best = turns(slow);
-    for place in 1..all {
-        before += usize::from(slow[place - 1] == last);
-        let since = of_last - before;
-        // Most trials on either side, and those next to the place and at the end, are of another kind than on the other.
-        let is_change = slow[place] == last
-            && since as f64 >= OF_ITS_KIND * (all - place) as f64
-            && before as f64 <= (1.0 - OF_ITS_KIND) * place as f64;
-        if is_change {
-            let found = likelihood(before, place) + likelihood(since, all - place);
-            if best.is_none_or(|(_, best)| found >= best) {
-                best = Some((Order::Change(place), found));
-            }
-        }
-    }
-    best.map(|(order, found)| (order, found - likelihood(of_last, all)))
-}
-
-/// How probable it is where a trial is like the one before it more often than not.
-fn turns(slow: &[bool]) -> Option<(Order, f64)> {
-    let from = |kind: bool| slow.windows(2).filter(move |pair| pair[0] == kind);
-    let [(fast, left_fast), (slow, left_slow)] =
-        [false, true].map(|kind| (from(kind).count(), from(kind).filter(|pair| pair[0] != pair[1]).count()));
-    let all = fast + slow;
-    let is_like = all > 0 && (left_fast + left_slow) * all < 2 * fast * slow;
-    is_like.then(|| (Order::Turns, likelihood(left_fast, fast) + likelihood(left_slow, slow)))
-}
-
-/// Logarithm of the probability of so many of all, each as probable as they are often.
-fn likelihood(number: usize, of: usize) -> f64 {
-    let part =
-        |count: usize| if count == 0 { 0.0 } else { count as f64 * libm::log(count as f64 / of as f64) };
-    part(number) + part(of - number)
-}
-
-/// How often a random order is explained as well, where that is seldom: most are told after a few orders.
-fn by_chance(slow: &[bool], gain: f64) -> Option<f64> {
-    let too_many = (RARE * f64::from(ORDERS + 1)) as u32;
-    let mut chance = seed::generator(u64::from(ORDERS));
-    let mut order = slow.to_vec();
-    let mut as_well = 0;
-    for _ in 0..ORDERS {
-        for last in (1..order.len()).rev() {
-            order.swap(last, chance.random_range(0..=last));
-        }
-        as_well += u32::from(explained(&order).is_some_and(|(_, found)| found >= gain - 1e-9));
-        if as_well >= too_many {
-            return None;
-        }
-    }
-    Some(f64::from(as_well + 1) / f64::from(ORDERS + 1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_trial::{Rate, TrialInput};
+    use dropline_trial::{Rate, TrialInput, seed};
+    use rand::Rng as _;
 
     /// What is said of trials of a second each: packets a second, and what was lost of them.
     fn said(trials: impl IntoIterator<Item = (u64, u64)>) -> Option<Caveat> {
@@ -268,6 +259,38 @@ mod tests {
             None,
             "half are like the next"
         );
+    }
+
+    #[test]
+    fn one_that_was_slow_once_or_swings_is_unsteady_and_not_one_of_two() {
+        let once = said(runs(&[(8, FAST), (6, SLOW), (12, FAST)]));
+        let Some(Caveat::Unsteady { is_slow: true, from_s, to_s, low_pps, high_pps, .. }) = once else {
+            panic!("{once:?}")
+        };
+        assert_eq!((from_s, to_s, low_pps, high_pps), (Some(8.0), Some(14.0), 7_000.0, 10_000.0));
+        let swing = |second: u64| {
+            let lost = 1_500.0 * (1.0 + (second as f64 * 0.3).sin());
+            (10_000, lost as u64)
+        };
+        let swings = said((0..60).map(swing));
+        assert!(matches!(swings, Some(Caveat::Unsteady { from_s: None, .. })), "{swings:?}");
+    }
+
+    #[test]
+    fn what_is_left_of_trials_that_lost_packets_is_told_where_a_rest_helps_each_time() {
+        // As much as it bears, and then the same again and again: the queue is full.
+        let rest = (5_000, 0);
+        let half = (10_000, 2_000);
+        let carried = said([
+            FAST, rest, FAST, half, SLOW, SLOW, SLOW, rest, FAST, half, SLOW, rest, FAST, half, SLOW, rest,
+            FAST,
+        ]);
+        let Some(Caveat::CarriesOver { slow: 4 | 5, after_loss_pps, rested_pps, .. }) = carried else {
+            panic!("{carried:?}")
+        };
+        assert_eq!((after_loss_pps, rested_pps), (7_000.0, 10_000.0));
+        let stays = said([[FAST; 8].as_slice(), &[SLOW, SLOW, SLOW, rest, SLOW, SLOW, rest, SLOW]].concat());
+        assert!(matches!(stays, Some(Caveat::Drift { .. })), "{stays:?}");
     }
 
     #[test]

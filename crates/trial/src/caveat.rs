@@ -3,6 +3,7 @@
 mod words;
 
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Why a number may mislead. Its code is stable, its numbers are kept, its text says what to do.
 ///
@@ -315,6 +316,43 @@ pub enum Caveat {
         /// When that began, in seconds of the search.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since_s: Option<f64>,
+        /// When the last trial ended that found it slower, in seconds of the search.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until_s: Option<f64>,
+        /// How long it had been warmed up before, in seconds.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        warmed_s: f64,
+    },
+    /// Trials right after one that lost packets find less than others at such loads: what one leaves in a queue, or takes from a
+    /// bucket of tokens, comes into the next.
+    CarriesOver {
+        /// How often trials in a random order look as much like it.
+        by_chance: f64,
+        /// Of the trials that could tell and came right after a loss, how many found a slow target.
+        slow: u64,
+        /// How many these were.
+        after_loss: u64,
+        /// What came through right after a loss (the median), in packets a second.
+        after_loss_pps: f64,
+        /// The most that came through of one that found a fast target, in packets a second.
+        rested_pps: f64,
+    },
+    /// The target was not the same in all trials, and not one of two either.
+    Unsteady {
+        /// How often trials in a random order look as little alike.
+        by_chance: f64,
+        /// The least that it bore or let through when it was slow, in packets a second.
+        low_pps: f64,
+        /// The most that came through when it was not, in packets a second.
+        high_pps: f64,
+        /// Whether it was slower for a while, where that was so once; else faster.
+        is_slow: bool,
+        /// When that began, in seconds of the search.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_s: Option<f64>,
+        /// When it ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to_s: Option<f64>,
     },
     /// More came through at first than later at the same loads.
     Slowed {
@@ -390,6 +428,9 @@ pub enum Caveat {
         /// Whether they were the last trials at such loads: what the target would do now is not known.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         last: bool,
+        /// Whether they are several, in no order: trials at one load end differently, and no moment was worse.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        scattered: bool,
     },
     /// A few trials failed a goal far below what others achieved it at, and lost no more than chance makes of one probability
     /// for every packet.
@@ -544,6 +585,11 @@ pub enum Caveat {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
 pub const DISTURBING: [&str; 10] = [
     "generator_limited",
@@ -617,6 +663,17 @@ impl Caveat {
         matches!(self, Self::Reported { .. }) && self.spoils_counts()
     }
 
+    /// The same of a target that had been warmed up for so long before the search.
+    #[must_use]
+    pub fn after(self, warm_up: Duration) -> Self {
+        match self {
+            Self::WarmUp { by_chance, since_trial, since_s, until_s, .. } => {
+                Self::WarmUp { by_chance, since_trial, since_s, until_s, warmed_s: warm_up.as_secs_f64() }
+            }
+            other => other,
+        }
+    }
+
     /// Stable name, as in the JSON field `code`.
     pub fn code(&self) -> &str {
         match self {
@@ -656,6 +713,8 @@ impl Caveat {
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",
             Self::Slowed { .. } => "slowed",
+            Self::CarriesOver { .. } => "carries_over",
+            Self::Unsteady { .. } => "unsteady",
             Self::TwoStates { .. } => "two_states",
             Self::Outages { .. } => "outages",
             Self::LossBelow { .. } => "loss_below",

@@ -79,8 +79,7 @@ pub fn search(
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, Failure> {
     let search = plan.search()?;
-    warm_up(plan, conditions, watcher)?;
-    let opened = plan.target.open(&plan.profile, opening(conditions, 1, watcher))?;
+    let opened = warmed_up(plan, conditions, watcher)?;
     let header = header(plan, conditions, &opened);
     watcher.opened(&header.target, header.target_note.as_deref());
     let keeper = Keeper::begin(output, &header)?;
@@ -121,15 +120,21 @@ pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn W
     }
 }
 
-/// A trial at the highest load, dropped. It has number 0, so that it takes no later trial's chance.
-fn warm_up(plan: &SearchPlan, conditions: &Conditions, watcher: &mut dyn Watcher) -> Result<(), Failure> {
-    if plan.warm_up.is_zero() {
-        return Ok(());
+/// The target, opened once, after a trial at the highest load that is dropped where a warm-up is wanted: what is warm after it is what
+/// the search asks. That trial has number 0, so that it takes no later one's chance.
+fn warmed_up(
+    plan: &SearchPlan,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Opened, Failure> {
+    let is_cold = !plan.warm_up.is_zero();
+    let mut opened = plan.target.open(&plan.profile, opening(conditions, u64::from(!is_cold), watcher))?;
+    if is_cold {
+        let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
+        watcher.begins(0, input, "warm-up");
+        opened.measurer.measure(input).and_then(dropline_targets::whole)?;
     }
-    let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
-    watcher.begins(0, input, "warm-up");
-    let mut opened = plan.target.open(&plan.profile, opening(conditions, 0, watcher))?;
-    opened.measurer.measure(input).and_then(dropline_targets::whole).map(|_dropped| ())
+    Ok(opened)
 }
 
 fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header {
@@ -384,8 +389,8 @@ impl Run<'_> {
     /// Doubts about the whole: each kind of doubt about trials once, with how many trials share it.
     fn caveats(&self, goals: &[AnswerLine], interrupted: bool) -> Vec<CaveatLine> {
         let unit = self.record.header.load_unit;
-        let mut caveats: Vec<CaveatLine> =
-            self.search.caveats().iter().map(|caveat| said_in(caveat, unit)).collect();
+        let doubts = self.search.caveats().into_iter().map(|caveat| caveat.after(self.plan.warm_up));
+        let mut caveats: Vec<CaveatLine> = doubts.map(|caveat| said_in(&caveat, unit)).collect();
         let mut said = |code: &str, text: String| {
             caveats.push(CaveatLine::said(code, text));
         };

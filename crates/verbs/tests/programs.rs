@@ -4,6 +4,7 @@ mod searches;
 
 use dropline_archive::record_file::{Output, read_record};
 use dropline_verbs::observer::Unwatched;
+use dropline_verbs::plan::SearchPlan;
 use dropline_verbs::search::Conditions;
 use searches::{conditions, file, plan, search_into};
 use std::time::Duration;
@@ -40,6 +41,28 @@ fn failure_of(program: &str) -> (String, usize) {
     let failure = finished.failure.expect(program);
     assert_eq!(failure.exit_code(), 4, "{program}: {failure}");
     (failure.to_string(), read_record(&path).unwrap().trials.len())
+}
+
+#[test]
+fn a_warm_up_warms_the_program_that_the_search_asks() {
+    let (directory, path) = file();
+    let log = directory.path().join("log");
+    let target = program("print(text)", "print(text)").replacen(
+        "    text = ",
+        &format!(
+            "    open('{}', 'a').write(str(os.getpid()) + ' ' + str(trial['trial']) + chr(10))\n    text = ",
+            log.display()
+        ),
+        1,
+    );
+    let plan = SearchPlan { warm_up: Duration::from_secs(2), ..plan(&target, "binary", &["0"]) };
+    let finished = search_into(&plan, &Output::File(path));
+    assert!(finished.failure.is_none(), "{:?}", finished.failure);
+    let log = std::fs::read_to_string(log).unwrap();
+    let asked: Vec<(&str, &str)> = log.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!((asked[0].1, asked[1].1), ("0", "1"), "the warm-up, then the first trial: {log}");
+    assert!(asked.iter().all(|(pid, _)| *pid == asked[0].0), "one program: {log}");
+    assert_eq!(asked.len(), finished.record.trials.len() + 1, "and the warm-up is dropped");
 }
 
 #[test]

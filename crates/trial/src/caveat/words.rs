@@ -286,13 +286,44 @@ impl fmt::Display for Caveat {
                     seldom(*by_chance)
                 )
             }
-            Self::WarmUp { by_chance, since_s, .. } => write!(
+            Self::WarmUp { by_chance, since_s, until_s, warmed_s, .. } => write!(
                 f,
                 "the first trials{} found a slower target than the later ones (by chance in {} of \
-                 searches): warm it up before the search (--warm-up 5s), and search again",
-                since_s.map_or_else(String::new, |s| format!(", up to {s:.1} s after the start,")),
-                seldom(*by_chance)
+                 searches): warm it up before the search (--warm-up {}s), and search again",
+                until_s.or(*since_s).map_or_else(String::new, |s| format!(", up to {s:.1} s after the start,")),
+                seldom(*by_chance),
+                warm_up_s(warmed_s + until_s.or(*since_s).unwrap_or(5.0))
             ),
+            Self::CarriesOver { by_chance, slow, after_loss, after_loss_pps, rested_pps } => write!(
+                f,
+                "what is left of one trial comes into the next, as of a queue or a bucket of tokens (by chance in {} of searches): \
+                 {slow} of {} right after one that lost packets found a slower target, which let {} through, and after a lower load \
+                 up to {} came through. So the limit is between what it bears for long and what it bears after a rest, and \
+                 depends on what came before; of longer trials (trial=10s behind the goal) what was left is a smaller part, and a \
+                 wait between trials (a longer --drain, or the program that performs them) lets the target rest",
+                seldom(*by_chance),
+                number_of(*after_loss, "trial"),
+                load(*after_loss_pps),
+                load(*rested_pps)
+            ),
+            Self::Unsteady { by_chance, low_pps, high_pps, is_slow, from_s, to_s } => {
+                let kind = if *is_slow { "slower" } else { "faster" };
+                let what = match (from_s, to_s) {
+                    (Some(from), Some(to)) => format!(
+                        "it was {kind} for a while, from {from:.1} to {to:.1} s after the start, and before and after that it was not"
+                    ),
+                    _ => "what a trial found is like what those near it in time found, and unlike what others did".into(),
+                };
+                write!(
+                    f,
+                    "the target did not stay the same while it was searched (by chance in {} of searches): {what}; the limit was \
+                     between {} and {} meanwhile, and which of these it is now, one search cannot tell; look for what comes \
+                     and goes (heat, a throttled clock, another job), and search again",
+                    seldom(*by_chance),
+                    load(*low_pps),
+                    load(*high_pps)
+                )
+            }
             Self::Slowed { before_pps, then_pps } => write!(
                 f,
                 "the target became slower while it was searched: {} came through at first, and later \
@@ -347,6 +378,22 @@ impl fmt::Display for Caveat {
                 load(*lowest_pps),
                 goal(*loss_ratio),
                 load(*borne_pps)
+            ),
+            Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, scattered: true, .. } => write!(
+                f,
+                "{} failed {} (the lowest load {}), and {good} others at such loads or higher achieved it, up to {}, in no order \
+                 in time: trials at one load end differently by chance, and no moment was worse than another; {}",
+                number_of(*trials, "trial"),
+                goal(*loss_ratio),
+                load(*lowest_pps),
+                load(*borne_pps),
+                if *decide {
+                    "the limit rests on those that failed, or one of these loads failed each time that it was tried, so that it is \
+                     not known: search with --algorithm credible, or try these loads with dropline trial"
+                } else {
+                    "what is stated is of trials as they come, good ones and bad ones; longer trials (trial=5s behind the goal) \
+                     differ less"
+                }
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(
                 f,
@@ -507,6 +554,18 @@ fn load(pps: f64) -> Rate {
 
 /// `no loss`, `0.5 % loss`.
 /// A small probability as a share of a hundred.
+/// How long a warm-up is to be that was to last so many seconds: rounded up.
+fn warm_up_s(seconds: f64) -> f64 {
+    let step = if seconds > 60.0 {
+        10.0
+    } else if seconds > 10.0 {
+        5.0
+    } else {
+        1.0
+    };
+    ((seconds / step).ceil() * step).max(1.0)
+}
+
 fn seldom(probability: f64) -> String {
     match probability < 0.001 {
         true => "less than 0.1 %".into(),

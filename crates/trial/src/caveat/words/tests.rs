@@ -53,3 +53,23 @@ fn packets_that_were_refused_are_not_said_to_want_a_cpu() {
         assert!(said.contains(error) && said.contains("4 of 10") && !said.contains("CPU"), "{said}");
     }
 }
+
+#[test]
+fn a_warm_up_is_advised_that_is_no_shorter_than_what_was_seen_and_what_was_given() {
+    let said = |until_s: Option<f64>, warmed_s: f64| {
+        let caveat =
+            Caveat::WarmUp { by_chance: 0.002, since_trial: Some(9), since_s: Some(10.8), until_s, warmed_s };
+        caveat.to_string()
+    };
+    for (until_s, warmed_s, words) in [
+        (Some(7.8), 0.0, "up to 7.8 s after the start, found a slower target"),
+        (Some(7.8), 0.0, "(--warm-up 8s)"),
+        (Some(3.2), 5.0, "(--warm-up 9s)"),
+        (Some(7.8), 5.0, "(--warm-up 15s)"),
+        (Some(70.0), 0.0, "(--warm-up 70s)"),
+        // Of a record of an older version.
+        (None, 0.0, "(--warm-up 15s)"),
+    ] {
+        assert!(said(until_s, warmed_s).contains(words), "{words}: {}", said(until_s, warmed_s));
+    }
+}
