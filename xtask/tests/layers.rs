@@ -7,7 +7,7 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 29] = [
+const MAY_KNOW: [(&str, &[&str]); 30] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-jack", &["dropline-printable", "dropline-stats", "dropline-trial"]),
@@ -39,6 +39,7 @@ const MAY_KNOW: [(&str, &[&str]); 29] = [
     ("dropline-wakeup", &["dropline-stats", "dropline-trial"]),
     ("dropline-ctf", &[]),
     ("dropline-failure", &[]),
+    ("dropline-http", &["dropline-failure"]),
     ("dropline-printable", &[]),
     ("dropline-consent", &["dropline-failure", "dropline-traffic"]),
     ("dropline-openmetrics", &["dropline-printable", "dropline-stats"]),
@@ -97,6 +98,7 @@ const MAY_KNOW: [(&str, &[&str]); 29] = [
             "dropline-consent",
             "dropline-distributions",
             "dropline-failure",
+            "dropline-http",
             "dropline-record",
             "dropline-report",
             "dropline-search",
@@ -139,6 +141,7 @@ const MAY_KNOW: [(&str, &[&str]); 29] = [
             "dropline-distributions",
             "dropline-experiments",
             "dropline-failure",
+            "dropline-http",
             "dropline-printable",
             "dropline-record",
             "dropline-report",
