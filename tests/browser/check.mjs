@@ -1,6 +1,7 @@
 // Looks at a report page in headless Chromium, as a reader would: light and dark, wide and narrow.
 //
 //   node check.mjs PAGE.html [RECORD.jsonl ...] [--shots DIR]
+//   node check.mjs http://127.0.0.1:PORT/PAGE [--shots DIR] [--name NAME]
 //
 // With one record the page's answers and trials are compared with it, with several those of each search. Without
 // a record only what holds for every page is checked. Ends with "N passed, N failed".
@@ -13,7 +14,7 @@ import { chromium } from "playwright-core";
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { shots: { type: "string" }, chromium: { type: "string", default: "/usr/bin/chromium" } },
+  options: { shots: { type: "string" }, name: { type: "string" }, chromium: { type: "string", default: "/usr/bin/chromium" } },
 });
 const [page, ...recordPaths] = positionals;
 if (!page) {
@@ -22,6 +23,8 @@ if (!page) {
 }
 const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 const records = recordPaths.map(readRecord);
+const address = page.startsWith("http://127.0.0.1:") ? page : pathToFileURL(resolve(page)).href;
+const title = flags.name ?? basename(page, ".html");
 if (flags.shots) mkdirSync(flags.shots, { recursive: true });
 
 let passed = 0;
@@ -41,7 +44,7 @@ try {
 } finally {
   await browser.close();
 }
-for (const failure of failures) console.error(`FAILED ${basename(page)}: ${failure}`);
+for (const failure of failures) console.error(`FAILED ${title}: ${failure}`);
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exit(failures.length === 0 && passed > 0 ? 0 : 1);
 
@@ -73,7 +76,6 @@ async function look(scheme, width) {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
   });
   tab.on("pageerror", (error) => complaints.push(String(error)));
-  const address = pathToFileURL(resolve(page)).href;
   tab.on("request", (request) => {
     if (request.url() !== address && !request.url().startsWith("data:")) requests.push(request.url());
   });
@@ -94,7 +96,7 @@ async function look(scheme, width) {
   check(requests.length === 0, `${where}: nothing is requested, not ${requests}`);
   if (flags.shots) {
     await tab.reload();
-    const name = `${basename(page, ".html")}-${scheme}-${width}.png`;
+    const name = `${title}-${scheme}-${width}.png`;
     await tab.screenshot({ path: join(flags.shots, name), fullPage: true });
   }
   await tab.close();
@@ -378,7 +380,7 @@ async function numbers(tab, where) {
 /** On paper each drawing is there once, and no letter is smaller than 9 points. */
 async function print() {
   const tab = await browser.newPage({ viewport: { width: 703, height: 900 } });
-  await tab.goto(pathToFileURL(resolve(page)).href);
+  await tab.goto(address);
   await tab.emulateMedia({ media: "print" });
   const shown = await tab.$$eval("figure", (figures) =>
     figures.map((figure) => [...figure.querySelectorAll("svg")].filter((svg) => getComputedStyle(svg).display !== "none").length),
@@ -390,6 +392,6 @@ async function print() {
       .map((svg) => (parseFloat(getComputedStyle(svg.querySelector("text")).fontSize) * svg.getBoundingClientRect().width * 0.75) / svg.viewBox.baseVal.width),
   );
   check(Math.min(...letters, 99) >= 8.95, `print: letters have 9 pt at least, not ${Math.min(...letters).toFixed(1)}`);
-  if (flags.shots) await tab.pdf({ path: join(flags.shots, `${basename(page, ".html")}.pdf`), format: "A4" });
+  if (flags.shots) await tab.pdf({ path: join(flags.shots, `${title}.pdf`), format: "A4" });
   await tab.close();
 }

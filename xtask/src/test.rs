@@ -1,7 +1,8 @@
 //! Everything in the default build: format, lints, tests, the page in a browser.
 
 use crate::{Done, build_dropline, root, suites};
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 pub(crate) fn run() -> Done {
@@ -100,11 +101,46 @@ fn others(dropline: &str, directory: &str) -> Done {
         }
         look(&[&page], &at(name))?;
     }
+    histories(dropline, directory, &[&credible, &moved, &trial])?;
     for (name, record) in [("credible-plots", &credible), ("trial-plots", &trial)] {
         crate::run(dropline, &["report", record, "--svg", &at(name)])?;
         crate::run("node", &["tests/browser/plots.mjs", &at(name)])?;
     }
     Ok(())
+}
+
+/// The pages of a history: as files, and those that a server has alone.
+fn histories(dropline: &str, directory: &str, records: &[&str]) -> Done {
+    let (history, site) = (format!("{directory}/nights"), format!("{directory}/site"));
+    crate::run(dropline, &[&["history", "add", "--history", &history][..], records].concat())?;
+    crate::run(dropline, &["report", &history, "--site", &site])?;
+    let list = format!("{site}/index.html");
+    let text = std::fs::read_to_string(&list).map_err(|why| format!("the site has no list: {why}"))?;
+    let first = |start: &str| {
+        let link = text
+            .split("href=\"")
+            .find(|rest| rest.starts_with(start))
+            .and_then(|rest| rest.split('"').next());
+        link.map(|link| format!("{site}/{link}")).ok_or(format!("the list leads to no {start}"))
+    };
+    for page in [list.clone(), first("trends")?, first("record/")?, first("trend/")?] {
+        look(&[&page], &site)?;
+    }
+    let mut view = Command::new(dropline)
+        .args(["view", &history])
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|why| format!("dropline view does not start: {why}"))?;
+    let mut line = String::new();
+    let read = view.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+    let looked = match (read, line.trim().strip_prefix("open ")) {
+        (Some(Ok(_)), Some(list)) => look(&[list, "--name", "view"], &site)
+            .and_then(|()| look(&[&format!("{list}?goal=much"), "--name", "asked"], &site)),
+        _ => Err(format!("dropline view says no address: {line}")),
+    };
+    let _ = view.kill();
+    let _ = view.wait();
+    looked
 }
 
 /// A page, with its record where it is of one.

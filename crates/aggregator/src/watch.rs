@@ -3,11 +3,12 @@
 mod alarm;
 mod event;
 pub mod monitor;
-pub mod page;
 pub mod state;
 
 pub use alarm::{AlarmCommand, CommandCounts};
 pub use event::{Event, EventKind};
 pub use monitor::{Monitor, Watch};
-pub use page::{Answers, Content, Http, PAGE, RunningHttp};
 pub use state::WatchState;
+
+/// The page that shows a [`WatchState`]; it asks for `state.json` every second.
+pub const PAGE: &str = include_str!("watch/page.html");

@@ -62,6 +62,7 @@ fn describe(record: &Record) -> IndexLine {
         algorithm: header.search.as_ref().map(|search| search.algorithm.clone()),
         level: header.search.as_ref().and_then(|search| search.level),
         goals: goals.collect(),
+        trial: None,
         profile: header.profile.clone(),
         machine: header.environment.machine(),
         kernel: header.environment.kernel.clone(),

@@ -14,7 +14,7 @@ pub use files::Files;
 pub use index::INDEX;
 
 use crate::record_file::{events_beside, packets_beside};
-use crate::whole_file;
+use crate::{clock, whole_file};
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::{IndexLine, LeftOutLine, Record, Reindexed};
 use index::Found;
@@ -42,6 +42,18 @@ pub struct Contents {
     pub copies: Vec<(IndexLine, String)>,
     /// Files that are not records or the same as another, and why.
     pub left_out: Vec<LeftOutLine>,
+    /// Directories that cannot be read: what lies there is not known.
+    pub closed: Vec<String>,
+}
+
+impl Contents {
+    /// The lines of these that lie where it was not looked.
+    fn unseen(&self, known: BTreeMap<String, IndexLine>) -> impl Iterator<Item = IndexLine> {
+        let is_below = |file: &str, closed: &String| {
+            file.strip_prefix(closed.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        known.into_values().filter(move |line| self.closed.iter().any(|closed| is_below(&line.file, closed)))
+    }
 }
 
 impl History {
@@ -113,7 +125,25 @@ impl History {
     /// # Errors
     /// If the directory cannot be read.
     pub fn contents(&self) -> Result<Contents, Failure> {
-        self.against(&index::read(&self.directory))
+        self.against(index::read(&self.directory))
+    }
+
+    /// What it holds by now, where this is what it held before: only what changed since is read.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn contents_since(&self, before: Contents) -> Result<Contents, Failure> {
+        if before.records.is_empty() {
+            return self.contents();
+        }
+        let copies = before.copies.into_iter().map(|(line, _)| line);
+        let known = before.records.into_iter().chain(copies).map(|line| (line.file.clone(), line));
+        self.against(known.collect())
+    }
+
+    /// Whether a program holds the record, to add to it.
+    pub fn is_being_written(&self, file: &str) -> bool {
+        is_being_written(&self.path(file))
     }
 
     /// Where a record goes that is measured now. Its directory is made.
@@ -141,9 +171,11 @@ impl History {
         let told = Cell::new(Reindexed::default());
         let anew = || {
             let old = index::read(&self.directory);
-            let found = self.against(&BTreeMap::new())?;
+            let mut found = self.against(BTreeMap::new())?;
+            let unseen: Vec<IndexLine> = found.unseen(old.clone()).collect();
+            found.records.extend(unseen);
             told.set(differences(&old, &found));
-            Ok(found.records)
+            Ok(index::in_order(found.records))
         };
         if write {
             whole_file::change(&self.directory.join(INDEX), || {
@@ -183,12 +215,25 @@ impl History {
                 gone.map_err(|why| Failure::environment(format!("cannot remove {}: {why}", path.display())))?;
                 let _ = std::fs::remove_file(packets_beside(&path));
                 let _ = std::fs::remove_dir_all(events_beside(&path));
+                self.remove_empty(&path);
                 records.remove(file);
                 removed.push(file.clone());
             }
             Ok(())
         })?;
         Ok(removed)
+    }
+
+    /// Removes the directories in which a file was the last, but for those of today: a record may just begin there.
+    fn remove_empty(&self, file: &Path) {
+        let today = clock::day_and_second(&clock::now_utc()).map(|[day, _]| self.path(&day));
+        let above = file.ancestors().skip(1).take_while(|directory| *directory != self.directory);
+        for directory in above {
+            let is_of_today = today.as_ref().is_none_or(|today| today.starts_with(directory));
+            if is_of_today || std::fs::remove_dir(directory).is_err() {
+                return;
+            }
+        }
     }
 
     /// Changes the index to what its files are, and to what `change` makes of that. Others wait meanwhile.
@@ -200,7 +245,8 @@ impl History {
         let written = whole_file::change(&self.directory.join(INDEX), || {
             index::keep_unreadable(&self.directory);
             let known = index::read(&self.directory);
-            let found = self.against(&known)?;
+            let found = self.against(known.clone())?;
+            let unseen: Vec<IndexLine> = found.unseen(known.clone()).collect();
             let mut records: BTreeMap<String, IndexLine> =
                 found.records.into_iter().map(|line| (line.file.clone(), line)).collect();
             // What was done before it failed stands, and is read back from the files.
@@ -215,7 +261,7 @@ impl History {
                 }
             }
             is_changed.set(true);
-            Ok(index::text(&index::in_order(records.into_values())))
+            Ok(index::text(&index::in_order(records.into_values().chain(unseen))))
         });
         written.map_err(|why| match is_changed.get() {
             true => why.advice(format!(
@@ -227,12 +273,12 @@ impl History {
     }
 
     /// What is there, read anew where these lines do not say what it is.
-    fn against(&self, known: &BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
-        let Files { all, mut left_out } = Files::below(&self.directory)?;
+    fn against(&self, mut known: BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
+        let Files { all, mut left_out, closed } = Files::below(&self.directory)?;
         let mut records = Vec::new();
         for (file, bytes) in all {
-            match known.get(&file).filter(|line| line.bytes == bytes) {
-                Some(line) => records.push(line.clone()),
+            match known.remove(&file).filter(|line| line.bytes == bytes) {
+                Some(line) => records.push(line),
                 None => match index::line_of(&self.path(&file), &file, self.describe) {
                     Ok(line) => records.push(line),
                     Err(why) => left_out.push(LeftOutLine { source: file, why: why.to_string() }),
@@ -245,7 +291,7 @@ impl History {
             why: format!("it is the same record as {of}"),
         }));
         left_out.sort_by(|one, other| one.source.cmp(&other.source));
-        Ok(Contents { records: index::in_order(records), copies, left_out })
+        Ok(Contents { records: index::in_order(records), copies, left_out, closed })
     }
 
     /// What a file is called where no link is on the way to it, once its directory is made: so it is found when it is read.
@@ -319,5 +365,7 @@ fn differences(old: &BTreeMap<String, IndexLine>, found: &Contents) -> Reindexed
 
 /// Whether a program holds the record, to add to it.
 fn is_being_written(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+    // Shared: two who ask at once do not take one another for the writer.
+    File::open(path)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
 }

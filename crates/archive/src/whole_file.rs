@@ -174,7 +174,10 @@ pub(crate) fn fill(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) 
 }
 
 /// Makes a directory with those above it, each to stay.
-pub(crate) fn create_directories(directory: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// If one cannot be made.
+pub fn create_directories(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
     }

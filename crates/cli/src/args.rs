@@ -9,8 +9,8 @@ mod measuring;
 pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
 pub(crate) use filing::{FilingArgs, VARIABLE};
 pub(crate) use history::{
-    HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs, HistoryPruneArgs,
-    HistoryVerb, TrendArgs, WantedArgs,
+    DirectoryArgs, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs,
+    HistoryPruneArgs, HistoryVerb, TrendArgs, WantedArgs,
 };
 pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 

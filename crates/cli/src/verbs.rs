@@ -20,6 +20,7 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod trend;
 pub(crate) mod trial;
+pub(crate) mod view;
 pub(crate) mod watch;
 
 use crate::args::{
@@ -50,6 +51,7 @@ pub(crate) enum Verb {
     Compare(Box<CompareArgs>),
     Trend(TrendArgs),
     History(HistoryArgs),
+    View(view::ViewArgs),
     Serve(serve::ServeArgs),
     Watch(WatchArgs),
     Report(report::ReportArgs),
@@ -82,6 +84,7 @@ impl Verb {
             Self::Compare(args) => compare::run(&args, words),
             Self::Trend(args) => trend::run(&args),
             Self::History(args) => history::run(&args),
+            Self::View(args) => view::run(&args),
             Self::Inject(args) => inject::run(&args, words),
             Self::Export(args) => export::run(&args),
             Self::Measure(args) => measure::run(&args),

@@ -54,7 +54,7 @@ const NOT_HERE: &[(&str, &str)] = &[
 ];
 
 /// Commands that run until they are stopped: started, and stopped.
-const ENDLESS: &[&str] = &["dropline serve", "dropline heartbeat serve"];
+const ENDLESS: &[&str] = &["dropline serve", "dropline heartbeat serve", "dropline view"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -234,6 +234,7 @@ impl Scene {
             ("127.0.0.1:9000", "127.0.0.1:0"),
             ("127.0.0.1:9062", "127.0.0.1:0"),
             ("127.0.0.1:9061", "127.0.0.1:0"),
+            ("127.0.0.1:8080", "127.0.0.1:0"),
             ("heartbeat serve", "heartbeat serve --listen 127.0.0.1:0"),
             ("127.0.0.1:9060", &self.aggregator.address),
         ] {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PROMISED: [i32; 6] = [0, 1, 2, 3, 4, 130];
 
 /// A command that is over at once, whatever flag is added to it.
-const VERBS: [&[&str]; 22] = [
+const VERBS: [&[&str]; 23] = [
     &["search", "sim:hard", "--max-trials=1", "-q", "-o-"],
     &["trial", "sim:hard", "--load=1Mpps", "--duration=1ms", "-q", "-o-"],
     &["serve", "--listen=127.0.0.1:0", "--until-eof"],
@@ -24,6 +24,7 @@ const VERBS: [&[&str]; 22] = [
     &["trend", "r.jsonl"],
     &["history", "list", "nights"],
     &["history", "prune", "nights", "--keep=1"],
+    &["view", "no-such"],
     &["export", "r.jsonl"],
     &["compare", "values.txt", "values.txt"],
     &["inject", "--stored", "values.txt", "values.txt", "--delay=1us"],

@@ -140,6 +140,30 @@ fn a_level_of_three_nights_is_suspected_and_does_not_fail() {
 }
 
 #[test]
+fn what_is_acknowledged_in_a_history_holds_in_each_of_its_directories() {
+    let bench = Bench::new();
+    nights(&bench, "nights/2026", 24, 14);
+    bench.done(&["history", "index", "nights"]);
+    let fails = |directory: &str| bench.run(&["trend", directory, "--fail-if", "regressed"]).code;
+    let all = ["nights", "nights/2026", "nights/../nights/2026"];
+    assert_eq!(all.map(fails), [Some(1); 3]);
+    let found = json(&bench, &["nights/2026"]);
+    let name = found["series"][0]["changes"][0]["id"].as_str().unwrap();
+    for directory in ["nights", "nights/2026"] {
+        bench.done(&["trend", directory, "--acknowledge", name]);
+        assert_eq!(all.map(fails), [Some(0); 3], "said of {directory}");
+        std::fs::remove_file(bench.path("nights/acknowledged.json")).unwrap();
+    }
+    // Where it was said before, it stays.
+    let beside = "nights/2026/acknowledged.json";
+    assert!(!bench.path(beside).exists());
+    bench.write(beside, "{\"changes\":[]}");
+    bench.done(&["trend", "nights/2026", "--acknowledge", name]);
+    assert!(bench.read(beside).contains(name));
+    assert_eq!(fails("nights/2026"), Some(0));
+}
+
+#[test]
 fn an_acknowledged_change_keeps_its_id_and_fails_no_more_and_a_new_one_does() {
     let bench = Bench::new();
     nights(&bench, "nights", 24, 14);
@@ -241,7 +265,7 @@ fn where_there_is_no_history_the_error_says_what_to_do() {
     };
     fails(&["nights"], 2, "dropline search TARGET --history nights");
     fails(&["missing.jsonl"], 4, "missing.jsonl");
-    fails(&[], 2, "DIR|RECORD");
+    fails(&[], 2, "DROPLINE_HISTORY");
     bench.done(&["trial", "sim:hard", "--load=1Mpps", "-q", "-o", "trial.jsonl"]);
     fails(&["trial.jsonl"], 2, "is not a search");
     nights(&bench, "nights", 10, 10);

@@ -24,6 +24,9 @@ pub struct IndexLine {
     pub level: Option<f64>,
     /// What a search found, goal by goal; empty of others.
     pub goals: Vec<IndexedGoal>,
+    /// What trials or a comparison found; null of a search.
+    #[serde(default)]
+    pub trial: Option<IndexedTrial>,
     /// The traffic profile.
     pub profile: ProfileLine,
     /// The machine, in words: only records of one machine are compared with one another.
@@ -75,6 +78,23 @@ pub struct IndexedGoal {
     pub why_not: Option<String>,
     /// The goal with all its attributes.
     pub asked: GoalLine,
+}
+
+/// What a record says that is not a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexedTrial {
+    /// In a sentence; of a comparison its verdict.
+    pub answer: String,
+    /// How many trials it has.
+    pub trials: u64,
+    /// The load that the last one was to offer; null where there is none.
+    pub load_pps: Option<f64>,
+    /// The loss ratio of the last one; null where nothing was offered.
+    pub loss_ratio: Option<f64>,
+    /// The median of its delays; null where none were measured.
+    pub p50_ns: Option<u64>,
+    /// Their 99th percentile; null where there were too few.
+    pub p99_ns: Option<u64>,
 }
 
 /// What a history holds: `history list`, and what `history export` writes.

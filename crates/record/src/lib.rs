@@ -51,7 +51,9 @@ pub use explained::ExplainedLine;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
 pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine};
-pub use indexed::{AddedLine, AddedWord, IndexLine, IndexedGoal, Listed, Pruned, PrunedLine, Reindexed};
+pub use indexed::{
+    AddedLine, AddedWord, IndexLine, IndexedGoal, IndexedTrial, Listed, Pruned, PrunedLine, Reindexed,
+};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;

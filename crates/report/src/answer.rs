@@ -17,6 +17,11 @@ pub fn line(record: &Record) -> String {
     dropline_printable::in_one_line(&words).replace(['\u{a0}', '\u{202f}'], " ")
 }
 
+/// The answer of a record as a sentence.
+pub fn said(record: &Record) -> String {
+    words(std::slice::from_ref(record))
+}
+
 /// The answer of records as a sentence.
 pub(crate) fn words(records: &[Record]) -> String {
     match records {

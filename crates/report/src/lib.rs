@@ -35,12 +35,14 @@ mod verdict;
 /// be drawn anew.
 pub const MARK: &str = "<!-- drawn by dropline -->";
 
-pub use answer::line;
+pub use answer::{line, said};
 pub use csv::{csv, csv_table};
 pub use denial::{Denied, disputed, doubted, failed_and_passed};
 pub use html::{
-    Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
-    study_page, study_with_curves_html, svgs, trends_html,
+    Asked, COMPARED, Graph, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
+    compared_searches_html, explained_html, explained_svgs, fit_html, html, list_html, list_page,
+    record_page, said_html, says_it_is_of, study_html, study_page, study_with_curves_html, svgs,
+    trend_list_html, trend_page, trends_html, within,
 };
 pub use markdown::markdown;
 pub use number::{nanoseconds, seconds};
@@ -50,6 +52,6 @@ pub use png::marked_png;
 pub use standing::{denied, standing};
 pub use style::{Color, Style};
 pub use text::{
-    added_text, compared_searches_text, compared_text, explain_text, fit_text, listed_text, pruned_text,
-    reindexed_text, study_text, text, text_many, trends_text,
+    added_text, compared_line, compared_searches_text, compared_text, explain_text, fit_text, listed_text,
+    pruned_text, reindexed_text, study_text, text, text_many, trends_text,
 };

@@ -53,6 +53,13 @@ pub struct Questions {
     pub more_loss: f64,
 }
 
+impl Default for Questions {
+    /// The 99th percentile, and any growth of loss.
+    fn default() -> Self {
+        Self { percentile: 0.99, above: None, smallest_effect: None, more_loss: 0.0 }
+    }
+}
+
 /// A comparison of B with A; smaller values are better.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {

@@ -1,7 +1,9 @@
 //! What the index of a history says of a record.
 
-use dropline_record::{AnswerLine, IndexLine, IndexedGoal, Record, ResultWord};
+use crate::compare::{compare, side};
+use dropline_record::{AnswerLine, IndexLine, IndexedGoal, IndexedTrial, Record, ResultWord};
 use dropline_report::Denied;
+use dropline_stats::compare::Questions;
 
 /// All that is said of it, but for its file.
 pub fn indexed(record: &Record) -> IndexLine {
@@ -21,6 +23,7 @@ pub fn indexed(record: &Record) -> IndexLine {
         algorithm: header.search.as_ref().map(|search| search.algorithm.clone()),
         level: header.search.as_ref().and_then(|search| search.level),
         goals: answers.into_iter().map(|answer| goal(record, answer, finished)).collect(),
+        trial: header.search.is_none().then(|| trial(record)),
         profile: header.profile.clone(),
         machine: environment.machine(),
         kernel: environment.kernel.clone(),
@@ -55,6 +58,28 @@ fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
         why_not,
         asked: answer.goal,
     }
+}
+
+/// What trials found, or a comparison of two targets in turns.
+fn trial(record: &Record) -> IndexedTrial {
+    let last = record.trials.last();
+    let delays = last.and_then(|trial| trial.delay_ns.as_ref());
+    IndexedTrial {
+        answer: verdict(record).unwrap_or_else(|| dropline_report::said(record)),
+        trials: record.trials.len() as u64,
+        load_pps: last.map(|trial| trial.intended_load_pps).filter(|load| *load > 0.0),
+        loss_ratio: last.and_then(|trial| trial.loss_ratio),
+        p50_ns: delays.and_then(|delays| delays.p50),
+        p99_ns: delays.and_then(|delays| delays.p99),
+    }
+}
+
+/// Whether the targets of a comparison differ; `None` of others, and where nothing can be compared.
+fn verdict(record: &Record) -> Option<String> {
+    let is_comparison = record.header.verb == "compare";
+    let mut pair = is_comparison.then(|| side::turns(record, &record.header.target).ok())??;
+    pair.is_in_haste = true;
+    Some(dropline_report::compared_line(&compare(&pair, &Questions::default())))
 }
 
 /// Why a search that was stopped is not a night.

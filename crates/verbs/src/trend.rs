@@ -9,7 +9,7 @@ pub use acknowledged::{Acknowledged, acknowledge};
 use acknowledged::{Moved, Told};
 use dropline_failure::Failure;
 use dropline_record::{
-    ChangeLine, DriftingLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
 use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
@@ -23,19 +23,28 @@ use std::path::PathBuf;
 /// # Errors
 /// If a path that was named cannot be read, or nothing in them is a finished search.
 pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, Failure> {
+    let mut left_out = Vec::new();
+    let lines = read(paths, &mut left_out)?;
+    let trends = of_lines(lines, left_out, smallest_effect, || Acknowledged::beside(paths))?;
+    if trends.series.is_empty() { Err(nothing(&trends.left_out)) } else { Ok(trends) }
+}
+
+/// The same of what an index says of records, each by its name; no series where none of them is a night.
+pub(crate) fn of_lines(
+    lines: Vec<(String, IndexLine)>,
+    mut left_out: Vec<LeftOutLine>,
+    smallest_effect: Option<f64>,
+    acknowledged: impl FnOnce() -> Result<Acknowledged, Failure>,
+) -> Result<Trends, Failure> {
     let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
     let wanted = Wanted { smallest_effect, more_is_better: true };
-    let mut left_out = Vec::new();
     let mut nights = Vec::new();
-    for (source, line) in once(read(paths, &mut left_out)?, &mut left_out) {
+    for (source, line) in once(lines, &mut left_out) {
         let (found, without) = Night::all(&source, &line);
         nights.extend(found);
         left_out.extend(without.into_iter().map(|why| LeftOutLine { source: source.clone(), why }));
     }
-    if nights.is_empty() {
-        return Err(nothing(&left_out));
-    }
-    let acknowledged = Acknowledged::beside(paths)?;
+    let acknowledged = if nights.is_empty() { Acknowledged::default() } else { acknowledged()? };
     let series = Nights::all(nights).iter().map(|history| line(history, wanted, &acknowledged)).collect();
     Ok(Trends { series, smallest_effect, estimator: ESTIMATOR.into(), left_out })
 }

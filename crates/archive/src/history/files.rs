@@ -6,6 +6,7 @@ use dropline_failure::Failure;
 use dropline_record::LeftOutLine;
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 
 /// How the name of a record ends.
@@ -18,14 +19,16 @@ pub struct Files {
     pub all: BTreeMap<String, u64>,
     /// What looks like records, and is not read.
     pub left_out: Vec<LeftOutLine>,
+    /// Directories that cannot be read.
+    pub closed: Vec<String>,
 }
 
 impl Files {
     /// Those of a directory and of all below it, each where it lies: a link to a directory that is itself below is passed over,
-    /// and one that leads out is left out.
+    /// and one that leads out is left out, as is one that cannot be read.
     ///
     /// # Errors
-    /// If a directory cannot be read.
+    /// If the directory itself cannot be read.
     pub fn below(directory: &Path) -> Result<Self, Failure> {
         let mut files = Self::default();
         walk(directory, &mut |name, found| match found {
@@ -38,6 +41,10 @@ impl Files {
                 }
             }
             Found::Unread(why) => files.leave_out(name, why),
+            Found::Closed(why) => {
+                files.leave_out(name, &format!("the directory cannot be read: {why}"));
+                files.closed.push(name.to_owned());
+            }
         })?;
         Ok(files)
     }
@@ -69,6 +76,8 @@ enum Found {
     File(Metadata),
     /// Something else that looks as if there were records, and why it is not read.
     Unread(&'static str),
+    /// A directory that cannot be read.
+    Closed(io::Error),
 }
 
 fn is_like_record(name: &str) -> bool {
@@ -78,21 +87,17 @@ fn is_like_record(name: &str) -> bool {
 
 fn walk(directory: &Path, each: &mut dyn FnMut(&str, Found)) -> Result<(), Failure> {
     let root = std::fs::canonicalize(directory).map_err(|why| cannot(directory, &why))?;
-    below(&root, directory, "", each)
+    below(&root, directory, "", each).map_err(|why| cannot(directory, &why))
 }
 
-fn cannot(directory: &Path, why: &std::io::Error) -> Failure {
+fn cannot(directory: &Path, why: &io::Error) -> Failure {
     Failure::environment(format!("cannot read {}: {why}", directory.display()))
 }
 
-fn below(
-    root: &Path,
-    directory: &Path,
-    prefix: &str,
-    each: &mut dyn FnMut(&str, Found),
-) -> Result<(), Failure> {
-    for entry in directory.read_dir().map_err(|why| cannot(directory, &why))? {
-        let entry = entry.map_err(|why| cannot(directory, &why))?;
+/// Fails only where the directory itself cannot be read.
+fn below(root: &Path, directory: &Path, prefix: &str, each: &mut dyn FnMut(&str, Found)) -> io::Result<()> {
+    for entry in directory.read_dir()? {
+        let entry = entry?;
         // What was removed meanwhile is not there.
         let Ok(kind) = entry.file_type() else { continue };
         let own = entry.file_name();
@@ -104,7 +109,10 @@ fn below(
                 each(&name, Found::Unread("its name is not text in UTF-8"));
             }
         } else if kind.is_dir() {
-            below(root, &entry.path(), &format!("{name}/"), each)?;
+            match below(root, &entry.path(), &format!("{name}/"), each) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => each(&name, Found::Closed(why)),
+                _ => {}
+            }
         } else if is_directory {
             if !std::fs::canonicalize(entry.path()).is_ok_and(|real| real.starts_with(root)) {
                 each(

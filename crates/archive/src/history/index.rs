@@ -64,7 +64,9 @@ pub(super) fn keep_unreadable(directory: &Path) {
 pub(super) fn read(directory: &Path) -> BTreeMap<String, IndexLine> {
     let bytes = bytes(directory);
     let lines = lines(&bytes).filter_map(|line| serde_json::from_slice::<IndexLine>(line).ok());
-    let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty();
+    // Of what is not a search, lines of before do not say what was found.
+    let says = |line: &IndexLine| line.algorithm.is_some() || line.trial.is_some();
+    let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty() && says(line);
     lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect()
 }
 

@@ -23,8 +23,8 @@ Examples:
 Searches of one target, goal, profile, machine and version of Dropline are a history. A change that comes with \
 another kernel, governor, turbo or SMT is marked, and is not a regression.")]
 pub(crate) struct TrendArgs {
-    /// Records of searches, and directories of them.
-    #[arg(required = true, value_name = "DIR|RECORD")]
+    /// Records of searches, and directories of them [default: $DROPLINE_HISTORY].
+    #[arg(value_name = "DIR|RECORD")]
     pub(crate) records: Vec<PathBuf>,
     #[arg(long, value_name = "RATIO", help = smallest_effect("the level before"))]
     pub(crate) smallest_effect: Option<String>,

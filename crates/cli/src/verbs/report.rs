@@ -1,5 +1,6 @@
 //! `dropline report`.
 
+use super::filing::directory;
 use super::{DONE, picture, style_of};
 use crate::args::ToldArgs;
 use crate::output as out;
@@ -7,7 +8,9 @@ use clap::Args;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
+use dropline_trial::number_of;
 use dropline_verbs::explain::explanation_of;
+use dropline_verbs::site::site;
 use std::path::{Path, PathBuf};
 
 /// Show records as text, JSON, a web page or plots.
@@ -20,10 +23,12 @@ Examples:
   dropline report before.jsonl --line
   dropline report before.jsonl after.jsonl --markdown
   dropline report before.jsonl after.jsonl --html both.html
-  dropline report before.jsonl --svg plots/")]
+  dropline report before.jsonl --svg plots/
+  dropline search sim:noisy --history nights
+  dropline report nights --site public")]
 pub(crate) struct ReportArgs {
-    /// Records; several are shown on common axes.
-    #[arg(required = true)]
+    /// Records; several are shown on common axes. With --site a history [default: $DROPLINE_HISTORY].
+    #[arg(required_unless_present = "site")]
     pub(crate) files: Vec<PathBuf>,
     /// Write one self-contained web page [default name: the record's with .html; of several A-and-B.html].
     #[arg(long, value_name = "OUT", num_args = 0..=1, help_heading = "Output")]
@@ -34,6 +39,9 @@ pub(crate) struct ReportArgs {
     /// Write each plot as a PNG picture into this directory, with the program rsvg-convert.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) png: Option<PathBuf>,
+    /// Write the pages of a history into this directory, for any web server: its list, its records, its limits over time.
+    #[arg(long, value_name = "DIR", help_heading = "Output", conflicts_with_all = ["html", "svg", "png", "json", "line", "markdown"])]
+    pub(crate) site: Option<PathBuf>,
     /// Print one JSON object, or an array of several records.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -48,6 +56,9 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
+    if let Some(out) = &args.site {
+        return draw_site(&args.files, out);
+    }
     let mut records: Vec<Record> =
         args.files.iter().map(|path| read_record(path)).collect::<Result<_, _>>()?;
     let explanation = match records.as_mut_slice() {
@@ -88,6 +99,23 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         _ if written => {}
         [record] => out::print_painted(&dropline_report::text(record, style_of(args.told)))?,
         records => out::print_painted(&dropline_report::text_many(records, style_of(args.told)))?,
+    }
+    Ok(DONE)
+}
+
+/// Draws the pages of one history.
+fn draw_site(files: &[PathBuf], to: &Path) -> Result<u8, Failure> {
+    let history = match files {
+        [] => directory(None)?,
+        [one] => directory(Some(one))?,
+        _ => return Err(Failure::usage("--site draws one history: name its directory, and nothing else")),
+    };
+    let sited = site(&history, to)?;
+    out::print(&format!("pages  {}", to.join("index.html").display()))?;
+    let drawn = number_of(sited.drawn, "page");
+    note!("{drawn} drawn, {} as before", sited.kept);
+    if sited.without > 0 {
+        note!("! {} without a page: too long, or gone meanwhile", number_of(sited.without, "record"));
     }
     Ok(DONE)
 }

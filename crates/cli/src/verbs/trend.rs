@@ -1,6 +1,6 @@
 //! `dropline trend`.
 
-use super::filing::tell_damage;
+use super::filing::{directory, tell_damage};
 use super::{DONE, FAILED, style};
 use crate::args::TrendArgs;
 use crate::{output as out, plan};
@@ -8,11 +8,15 @@ use dropline_failure::Failure;
 use dropline_verbs::trend::{acknowledge, trend};
 
 pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
+    let records = match args.records.as_slice() {
+        [] => vec![directory(None)?],
+        named => named.to_vec(),
+    };
     args.records.iter().for_each(|path| tell_damage(path));
-    let trends = || trend(&args.records, plan::smallest_effect(args.smallest_effect.as_deref())?);
+    let trends = || trend(&records, plan::smallest_effect(args.smallest_effect.as_deref())?);
     let mut found = trends()?;
     if !args.acknowledge.is_empty() {
-        let place = acknowledge(&args.records, &found, &args.acknowledge)?;
+        let place = acknowledge(&records, &found, &args.acknowledge)?;
         note!("acknowledged in {}", place.display());
         found = trends()?;
     }

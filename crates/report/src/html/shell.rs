@@ -13,9 +13,24 @@ const SCRIPT_HASH: &str = "sha256-fJzUtFk8GFbQYP8J2tnmTY4K7RJwQv8MKgNQdKS2A4g=";
 /// A whole page around its content: its title and description are its answer, so that a link to it tells that; what
 /// would turn its text round or hide it is replaced.
 pub(super) fn shell(answer: &str, description: &str, content: &Markup) -> String {
+    shell_with(answer, description, content, Forms::None)
+}
+
+/// Where the forms of a page lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forms {
+    /// It has none.
+    None,
+    /// To the server that it came from.
+    Own,
+}
+
+/// The same of a page that asks its reader.
+pub(super) fn shell_with(answer: &str, description: &str, content: &Markup, forms: Forms) -> String {
+    let forms = if forms == Forms::Own { "self" } else { "none" };
     let policy = format!(
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
-         form-action 'none'"
+         form-action '{forms}'"
     );
     let answer = answer.trim_end_matches('.');
     let page = html! {

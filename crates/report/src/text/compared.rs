@@ -46,6 +46,11 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
     page.into_text()
 }
 
+/// The answer of `compare` in a line.
+pub fn compared_line(compared: &Compared) -> String {
+    first_line(compared, ": ")
+}
+
 /// How the answer came about.
 fn method(page: &mut Page, compared: &Compared) {
     if let Some(slower) = compared.p_b_slower {

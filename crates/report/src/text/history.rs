@@ -88,12 +88,12 @@ fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
             (line.file.clone(), Ink::Faint),
         ],
         note: goal.filter(|_| line.finished).and_then(|goal| goal.why_not.clone()),
-        said: None,
+        said: line.trial.as_ref().map(|trial| trial.answer.clone()),
     }
 }
 
 /// The same words as in a report of the record.
-fn how_sure(result: ResultWord) -> &'static str {
+pub(crate) fn how_sure(result: ResultWord) -> &'static str {
     match result {
         ResultWord::Regular => "tested",
         ResultWord::Narrow => "precise enough",
@@ -103,7 +103,7 @@ fn how_sure(result: ResultWord) -> &'static str {
 }
 
 /// As much of a commit as people write.
-fn short(value: &str) -> String {
+pub(crate) fn short(value: &str) -> String {
     let is_sum = value.len() > 20 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_sum { value[..12].to_owned() } else { value.to_owned() }
 }

@@ -7,7 +7,7 @@ mod drift;
 mod explain;
 mod fit;
 mod graph;
-mod history;
+pub(crate) mod history;
 mod layout;
 mod many;
 mod passages;
@@ -17,7 +17,7 @@ mod trends;
 mod trial;
 mod wakeups;
 
-pub use compared::compared_text;
+pub use compared::{compared_line, compared_text};
 pub(crate) use compared::{first_line, is_mostly_of_loss, points, reason};
 pub use compared_searches::compared_searches_text;
 pub(crate) use drift::{fit as course, trial as trial_course};

@@ -36,7 +36,7 @@ impl HistoryFormat {
 /// Names of columns, and what each holds of a record and a goal of it.
 type Column = (&'static str, fn(&IndexLine, Option<&IndexedGoal>) -> Value);
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 26] = [
     ("started", |line, _| line.started.clone().into()),
     ("kind", |line, _| line.kind.clone().into()),
     ("target", |line, _| line.target.clone().into()),
@@ -53,6 +53,11 @@ const COLUMNS: [Column; 21] = [
         goal.map_or(Value::Null, |goal| serde_json::to_value(goal.result).unwrap_or_default())
     }),
     ("why_not", |_, goal| goal.and_then(|goal| goal.why_not.clone()).into()),
+    ("answer", |line, _| line.trial.as_ref().map(|trial| trial.answer.clone()).into()),
+    ("trial_load_pps", |line, _| line.trial.as_ref().and_then(|trial| trial.load_pps).into()),
+    ("trial_loss_ratio", |line, _| line.trial.as_ref().and_then(|trial| trial.loss_ratio).into()),
+    ("p50_ns", |line, _| line.trial.as_ref().and_then(|trial| trial.p50_ns).into()),
+    ("p99_ns", |line, _| line.trial.as_ref().and_then(|trial| trial.p99_ns).into()),
     ("load_unit", |line, _| line.load_unit.word().into()),
     ("algorithm", |line, _| line.algorithm.clone().into()),
     ("machine", |line, _| line.machine.clone().into()),

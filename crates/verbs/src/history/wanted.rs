@@ -61,24 +61,31 @@ impl Wanted {
     }
 
     /// The record with the goals that are wanted, if it is wanted.
-    pub(super) fn of(&self, line: IndexLine) -> Option<IndexLine> {
+    pub(crate) fn of(&self, mut line: IndexLine) -> Option<IndexLine> {
+        if !self.is(&line) {
+            return None;
+        }
+        if let Some(goal) = &self.goal {
+            line.goals.retain(|found| goal.is_asked_by(&found.asked));
+        }
+        Some(line)
+    }
+
+    /// Whether the record is wanted.
+    pub(crate) fn is(&self, line: &IndexLine) -> bool {
         let has = |label: &(String, String)| {
             line.labels.get(&label.0).is_some_and(|value| value.starts_with(&label.1))
         };
         let began = clock::unix_s(&line.started);
-        let is_wanted = self.target.as_ref().is_none_or(|part| line.target.contains(part.as_str()))
+        self.target.as_ref().is_none_or(|part| line.target.contains(part.as_str()))
             && self.kind.as_ref().is_none_or(|kind| line.kind == *kind)
             && self.since.is_none_or(|first| began.is_some_and(|began| began >= first))
             && self.until.is_none_or(|last| began.is_some_and(|began| began <= last))
-            && self.labels.iter().all(has);
-        let mut line = is_wanted.then_some(line)?;
-        if let Some(goal) = &self.goal {
-            line.goals.retain(|found| goal.is_asked_by(&found.asked));
-            if line.goals.is_empty() {
-                return None;
-            }
-        }
-        Some(line)
+            && self.labels.iter().all(has)
+            && self
+                .goal
+                .as_ref()
+                .is_none_or(|goal| line.goals.iter().any(|found| goal.is_asked_by(&found.asked)))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Changes that somebody knows of: `acknowledged.json` beside the records.
 
+use crate::indexed::indexed;
 use crate::series::{Series, name};
+use dropline_archive::history::History;
 use dropline_archive::{clock, reading, whole_file};
 use dropline_failure::Failure;
 use dropline_record::{IndexLine, Trends};
@@ -47,7 +49,11 @@ pub(super) struct Told {
 impl Acknowledged {
     /// What is known in the directories that were named, and beside the files that were.
     pub(crate) fn beside(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let mut places: Vec<PathBuf> = paths.iter().map(|path| place(path)).collect();
+        let of = |path: &PathBuf| {
+            let (here, around) = places(path);
+            std::iter::once(here).chain(around)
+        };
+        let mut places: Vec<PathBuf> = paths.iter().flat_map(of).collect();
         places.sort();
         places.dedup();
         let mut all = Self::default();
@@ -161,7 +167,15 @@ fn known_of(series: &dropline_record::SeriesLine) -> Vec<Known> {
     changes.chain(series.drifts.iter().map(|line| known(&line.id, line.size, &line.from, &line.to))).collect()
 }
 
-/// Where the file is: in a directory of records, or beside a record.
+/// Where changes of what lies here are known: in this directory or beside this record, and in the history around it.
+fn places(path: &Path) -> (PathBuf, Option<PathBuf>) {
+    let here = if path.is_dir() { path.join(NAME) } else { path.with_file_name(NAME) };
+    let is_history = History::is_at(path);
+    (here, History::around(path, indexed).filter(|_| !is_history).map(|history| history.path(NAME)))
+}
+
+/// Where they are kept: in the history, unless they are kept here already.
 fn place(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(NAME) } else { path.with_file_name(NAME) }
+    let (here, around) = places(path);
+    around.filter(|_| !here.exists()).unwrap_or(here)
 }

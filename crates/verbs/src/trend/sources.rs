@@ -75,7 +75,7 @@ fn sources(paths: &[PathBuf], left_out: &mut Vec<LeftOutLine>) -> Result<Vec<Sou
                 line: Some(line),
             }));
         } else if path.is_dir() {
-            let Files { all, left_out: passed_over } = Files::below(path)?;
+            let Files { all, left_out: passed_over, .. } = Files::below(path)?;
             left_out.extend(within(path, passed_over));
             let files = all.into_keys().map(|file| path.join(file));
             sources.extend(files.map(|path| Source { path, is_named: false, line: None }));

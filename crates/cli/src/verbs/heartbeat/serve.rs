@@ -7,8 +7,8 @@ use clap::Args;
 use dropline_aggregator::access::{Bucket, Limits, Network};
 use dropline_aggregator::metrics;
 use dropline_aggregator::server::{Server, ServerCounts};
-use dropline_aggregator::watch::{Answers, Content, Http};
 use dropline_failure::Failure;
+use dropline_http::{Answers, Content, Gate, Http, Request};
 use dropline_trial::number_of;
 use dropline_trial::quantities;
 use std::net::SocketAddr;
@@ -75,13 +75,11 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     out::print(&format!("listening udp {}", server.address()))?;
     let view = server.view();
     let metrics = args.metrics.map(|listen| {
-        let answers: Arc<Answers> = Arc::new(move |path: &str| {
-            (path == "/metrics").then(|| Content {
-                kind: metrics::CONTENT_TYPE,
-                text: metrics::of_server(&view.counts(), &view.kept()),
-            })
+        let answers: Arc<Answers> = Arc::new(move |request: &Request| {
+            (request.path == "/metrics")
+                .then(|| Content::of(metrics::CONTENT_TYPE, metrics::of_server(&view.counts(), &view.kept())))
         });
-        Http::start(listen, answers)
+        Http::start(listen, Gate::Machine, answers)
     });
     let metrics = metrics.transpose()?;
     if let Some(metrics) = &metrics {

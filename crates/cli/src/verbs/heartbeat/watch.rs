@@ -10,11 +10,10 @@ use console::Term;
 use dropline_aggregator::age::{short, span};
 use dropline_aggregator::client::{AskError, allowed, ask};
 use dropline_aggregator::metrics;
-use dropline_aggregator::watch::{
-    AlarmCommand, Answers, Content, Event, Http, Monitor, PAGE, RunningHttp, Watch, WatchState,
-};
+use dropline_aggregator::watch::{AlarmCommand, Event, Monitor, PAGE, Watch, WatchState};
 use dropline_archive::clock;
 use dropline_failure::Failure;
+use dropline_http::{Answers, Content, Gate, Http, Request, RunningHttp};
 use dropline_trial::number_of;
 use dropline_trial::quantities;
 use std::net::SocketAddr;
@@ -190,17 +189,17 @@ impl Shown {
 
     fn serve(&self, listen: SocketAddr) -> Result<RunningHttp, Failure> {
         let shown = self.clone();
-        let answers: Arc<Answers> = Arc::new(move |path: &str| match path {
-            "/" => Some(Content { kind: "text/html; charset=utf-8", text: PAGE.into() }),
-            "/state.json" => Some(Content {
-                kind: "application/json",
-                text: serde_json::to_string(&shown.state()).expect("a state is JSON"),
-            }),
-            "/metrics" => Some(Content { kind: metrics::CONTENT_TYPE, text: shown.state().metrics() }),
+        let answers: Arc<Answers> = Arc::new(move |request: &Request| match request.path.as_str() {
+            "/" => Some(Content::page(PAGE)),
+            "/state.json" => {
+                let state = serde_json::to_string(&shown.state()).expect("a state is JSON");
+                Some(Content::of("application/json", state))
+            }
+            "/metrics" => Some(Content::of(metrics::CONTENT_TYPE, shown.state().metrics())),
             _ => None,
         });
-        let page = Http::start(listen, answers)?;
-        note!("page at http://{}/", page.address());
+        let page = Http::start(listen, Gate::Machine, answers)?;
+        note!("page at {}", page.url());
         Ok(page)
     }
 }

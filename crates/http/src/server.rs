@@ -1,41 +1,32 @@
-//! Pages on loopback: as little of HTTP/1.1 (RFC 9112) as a browser and a scraper need.
+//! A listener that reads requests and writes answers, each within bounds.
 
+use crate::content::Content;
+use crate::gate::{Gate, Headers};
+use crate::request::Request;
 use dropline_failure::Failure;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The page that shows a [`super::WatchState`]; it asks for `state.json` every second.
-pub const PAGE: &str = include_str!("page.html");
-
-/// What is answered to a path; `None`: there is nothing.
-pub type Answers = dyn Fn(&str) -> Option<Content> + Send + Sync;
-
-/// What a path holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
-    /// Its media type.
-    pub kind: &'static str,
-    /// Its text.
-    pub text: String,
-}
+/// What is answered to a request; `None`: there is nothing.
+pub type Answers = dyn Fn(&Request) -> Option<Content> + Send + Sync;
 
 /// A listener for pages.
 #[derive(Debug)]
 pub struct Http;
 
 impl Http {
-    /// Listens on loopback and answers until stopped.
+    /// Listens on loopback and answers those whom the gate lets pass, until stopped.
     ///
     /// # Errors
     /// If the address is not loopback, or cannot be listened at.
-    pub fn start(listen: SocketAddr, answers: Arc<Answers>) -> Result<RunningHttp, Failure> {
+    pub fn start(listen: SocketAddr, gate: Gate, answers: Arc<Answers>) -> Result<RunningHttp, Failure> {
         if !listen.ip().is_loopback() {
             return Err(Failure::usage(format!(
-                "{listen} is not a loopback address, and the page asks nobody for a password"
+                "{listen} is not a loopback address, and what is shown here is not encrypted and asks nobody for a password"
             ))
             .advice("to see it from elsewhere, forward a port:  ssh -L 9061:127.0.0.1:9061 HOST"));
         }
@@ -43,14 +34,15 @@ impl Http {
         let listener = TcpListener::bind(listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let stop = Arc::new(AtomicBool::new(false));
+        let root = gate.root();
         let thread = {
             let stop = Arc::clone(&stop);
             std::thread::Builder::new()
                 .name("pages".into())
-                .spawn(move || accept_all(&listener, &answers, &stop))
+                .spawn(move || accept_all(&listener, &Arc::new(gate), &answers, &stop))
                 .map_err(|why| Failure::thread(&why))?
         };
-        Ok(RunningHttp { address, stop, thread: Some(thread) })
+        Ok(RunningHttp { address, root, stop, thread: Some(thread) })
     }
 }
 
@@ -58,6 +50,7 @@ impl Http {
 #[derive(Debug)]
 pub struct RunningHttp {
     address: SocketAddr,
+    root: String,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -66,6 +59,11 @@ impl RunningHttp {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What a browser is given.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.root)
     }
 }
 
@@ -87,7 +85,7 @@ const LONGEST_REQUEST: usize = 8 << 10;
 /// How long a request may take to arrive, and an answer to leave.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn accept_all(listener: &TcpListener, answers: &Arc<Answers>, stop: &AtomicBool) {
+fn accept_all(listener: &TcpListener, gate: &Arc<Gate>, answers: &Arc<Answers>, stop: &AtomicBool) {
     let serving = Arc::new(AtomicUsize::new(0));
     while !stop.load(Ordering::Relaxed) {
         let Ok((connection, _)) = listener.accept() else {
@@ -98,10 +96,10 @@ fn accept_all(listener: &TcpListener, answers: &Arc<Answers>, stop: &AtomicBool)
             continue;
         }
         serving.fetch_add(1, Ordering::Relaxed);
-        let (answers, done) = (Arc::clone(answers), Arc::clone(&serving));
+        let (gate, answers, done) = (Arc::clone(gate), Arc::clone(answers), Arc::clone(&serving));
         let started = std::thread::Builder::new().name("page".into()).spawn(move || {
             // A reader that goes away is no failure of ours.
-            let _ = serve(connection, &*answers);
+            let _ = serve(connection, &gate, &*answers);
             done.fetch_sub(1, Ordering::Relaxed);
         });
         if started.is_err() {
@@ -110,7 +108,7 @@ fn accept_all(listener: &TcpListener, answers: &Arc<Answers>, stop: &AtomicBool)
     }
 }
 
-fn serve(mut connection: TcpStream, answers: &Answers) -> io::Result<()> {
+fn serve(mut connection: TcpStream, gate: &Gate, answers: &Answers) -> io::Result<()> {
     connection.set_write_timeout(Some(PATIENCE))?;
     let until = Instant::now() + PATIENCE;
     let mut request = Vec::new();
@@ -126,49 +124,30 @@ fn serve(mut connection: TcpStream, answers: &Answers) -> io::Result<()> {
             length => request.extend_from_slice(&piece[..length]),
         }
     }
-    let answer = answer(&String::from_utf8_lossy(&request), answers);
+    let answer = answer(&String::from_utf8_lossy(&request), gate, answers);
     connection.write_all(answer.as_bytes())?;
     connection.flush()
 }
 
 /// The whole answer to a request.
-pub fn answer(request: &str, answers: &Answers) -> String {
+pub fn answer(request: &str, gate: &Gate, answers: &Answers) -> String {
     let mut lines = request.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let host = lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then(|| value.trim())
-    });
-    let plain = |text: &str| Content { kind: "text/plain; charset=utf-8", text: text.into() };
-    let path = path.split('?').next().unwrap_or_default();
-    let (status, content) = if method != "GET" {
-        ("405 Method Not Allowed", plain("only GET\n"))
-    } else if !host.is_some_and(is_loopback_name) {
-        // A page of somebody else whose name leads here must not read this one.
-        ("421 Misdirected Request", plain("this is for loopback names alone\n"))
-    } else {
-        answers(path).map_or(("404 Not Found", plain("there is nothing\n")), |content| ("200 OK", content))
+    let (method, address) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let headers = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
+    let headers = Headers(headers.map(|(name, value)| (name, value.trim())).collect());
+    let address = match gate.pass(address, &headers) {
+        Ok(address) => address,
+        Err(refused) => return refused,
     };
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; \
-         style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:\r\n\
-         Connection: close\r\n\r\n{}",
-        content.kind,
-        content.text.len(),
-        content.text
-    )
-}
-
-/// Whether `Host` names this machine's loopback: `localhost`, `127.0.0.1:9061`, `[::1]:9061`.
-fn is_loopback_name(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    if method != "GET" {
+        return Content::words("only GET\n").answer("405 Method Not Allowed");
+    }
+    match Request::of(address).and_then(|request| answers(&request)) {
+        Some(content) if content.is_found => content.answer("200 OK"),
+        Some(content) => content.answer("404 Not Found"),
+        None => Content::words("there is nothing\n").answer("404 Not Found"),
+    }
 }
 
 #[cfg(test)]
@@ -176,8 +155,8 @@ mod tests {
     use super::*;
 
     fn ask(request: &str) -> String {
-        let answers = |path: &str| (path == "/a").then(|| Content { kind: "text/x", text: "körper".into() });
-        let answer = answer(request, &answers);
+        let answers = |request: &Request| (request.path == "/a").then(|| Content::of("text/x", "körper"));
+        let answer = answer(request, &Gate::Machine, &answers);
         answer.lines().next().unwrap().to_owned() + "|" + answer.split("\r\n\r\n").nth(1).unwrap()
     }
 
@@ -186,18 +165,26 @@ mod tests {
         assert_eq!(ask("GET /a?x HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n"), "HTTP/1.1 200 OK|körper");
         assert_eq!(ask("GET /a HTTP/1.1\r\nhost: localhost\r\n\r\n"), "HTTP/1.1 200 OK|körper");
         assert!(ask("GET /a HTTP/1.1\r\nHost: evil.example:9\r\n\r\n").starts_with("HTTP/1.1 421"));
-        assert!(ask("GET /a HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 421"));
+        assert!(ask("GET /a HTTP/1.1\r\n\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 421"));
         assert!(ask("GET /b HTTP/1.1\r\nHost: [::1]:9\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask("POST /a HTTP/1.1\r\nHost: [::1]:9\r\n\r\n").starts_with("HTTP/1.1 405"));
-        assert!(ask("").starts_with("HTTP/1.1 405"));
+        assert!(ask("").starts_with("HTTP/1.1 421"));
+    }
+
+    #[test]
+    fn who_shall_ask_again_is_told_when() {
+        let content = Content { again_s: Some(3), ..Content::page("") };
+        assert!(content.answer("200 OK").contains("\r\nRefresh: 3\r\n"));
+        assert!(!Content::page("").answer("200 OK").contains("Refresh"));
     }
 
     #[test]
     fn pages_are_served_on_loopback_alone() {
-        let answers: Arc<Answers> = Arc::new(|_: &str| None);
-        let refused = Http::start("0.0.0.0:0".parse().unwrap(), Arc::clone(&answers)).unwrap_err();
+        let answers: Arc<Answers> = Arc::new(|_: &Request| None);
+        let refused =
+            Http::start("0.0.0.0:0".parse().unwrap(), Gate::Machine, Arc::clone(&answers)).unwrap_err();
         assert_eq!(refused.exit_code(), 2);
-        let running = Http::start("127.0.0.1:0".parse().unwrap(), answers).unwrap();
+        let running = Http::start("127.0.0.1:0".parse().unwrap(), Gate::Machine, answers).unwrap();
         let mut connection = TcpStream::connect(running.address()).unwrap();
         connection.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut text = String::new();

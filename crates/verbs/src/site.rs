@@ -1,0 +1,83 @@
+//! `report --site`: the pages of a history as files, for any server of files.
+
+use crate::pages::{Pages, first};
+use dropline_archive::whole_file;
+use dropline_failure::Failure;
+use dropline_record::IndexLine;
+use dropline_report::{Asked, MARK, TRENDS, list_page, record_page, says_it_is_of, trend_page};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// A page says what it was drawn from within so many bytes.
+const HEAD: u64 = 64 << 10;
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sited {
+    /// Pages that were drawn.
+    pub drawn: usize,
+    /// Pages of records that are as they were.
+    pub kept: usize,
+    /// Records that have no page, as they cannot be shown.
+    pub without: usize,
+}
+
+/// Draws the pages of a history into a directory: each beside its place and renamed, over a page that was drawn before and over
+/// nothing else.
+///
+/// # Errors
+/// If the history cannot be read, a page cannot be written, or another file is in its place.
+pub fn site(directory: &Path, out: &Path) -> Result<Sited, Failure> {
+    let pages = Pages::of(directory, false)?;
+    whole_file::create_directories(out)
+        .map_err(|why| Failure::environment(format!("cannot make {}: {why}", out.display())))?;
+    // Before anything is drawn.
+    for page in [first(), TRENDS.to_owned()] {
+        whole_file::may_draw(&out.join(page), MARK)?;
+    }
+    let mut sited = Sited::default();
+    for line in pages.records() {
+        let place = out.join(record_page(&line.file));
+        let of = drawn_of(&pages, line);
+        if is_of(&place, &of) {
+            sited.kept += 1;
+            continue;
+        }
+        match pages.record(line, &of, true) {
+            Ok(shown) => draw(&place, &shown.text, &mut sited)?,
+            Err(_) => sited.without += 1,
+        }
+    }
+    for (id, page) in pages.all_trends()? {
+        draw(&out.join(trend_page(&id)), &page, &mut sited)?;
+    }
+    draw(&out.join(TRENDS), &pages.trend_list()?, &mut sited)?;
+    // What leads to all others comes last.
+    for number in (1..=pages.lists()).rev() {
+        draw(&out.join(list_page(number)), &pages.list(number, &Asked::default()), &mut sited)?;
+    }
+    Ok(sited)
+}
+
+fn draw(place: &Path, page: &str, sited: &mut Sited) -> Result<(), Failure> {
+    let directory = place.parent().unwrap_or(place);
+    whole_file::create_directories(directory)
+        .map_err(|why| Failure::environment(format!("cannot make {}: {why}", directory.display())))?;
+    whole_file::draw(place, page.as_bytes(), MARK)?;
+    sited.drawn += 1;
+    Ok(())
+}
+
+/// By what it is known that the page of a record would be the same: its content, what lies beside it, and who draws it.
+fn drawn_of(pages: &Pages, line: &IndexLine) -> String {
+    format!("{} {} {}", line.sha256, pages.size(line), env!("CARGO_PKG_VERSION"))
+}
+
+/// Whether a page was drawn from this.
+fn is_of(place: &Path, of: &str) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(place).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let says = says_it_is_of(of);
+    read.is_ok() && String::from_utf8_lossy(&head).contains(&says)
+}

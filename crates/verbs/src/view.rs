@@ -1,0 +1,86 @@
+//! The verb `view`: a history in a browser of this machine.
+
+use crate::pages::Pages;
+use dropline_failure::Failure;
+use dropline_http::{Answers, Content, Gate, Http, Request, RunningHttp};
+use dropline_report::{Asked, COMPARED, TRENDS};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A page that changes is asked for again no sooner.
+const SOONEST: Duration = Duration::from_secs(2);
+/// Nor later.
+const LATEST: Duration = Duration::from_secs(60);
+/// Of the time, so much goes at most to drawing it anew.
+const SHARE: u32 = 20;
+
+/// Serves the pages of a history to who knows their address, until it is dropped.
+///
+/// # Errors
+/// If the history cannot be read, or the address is not of this machine alone.
+pub fn view(directory: &Path, listen: SocketAddr) -> Result<RunningHttp, Failure> {
+    // One at a time: so many readers take no more memory than one.
+    let pages = Mutex::new(Pages::of(directory, true)?);
+    let answers: Arc<Answers> = Arc::new(move |request: &Request| {
+        let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+        answer(&mut pages, request)
+    });
+    Http::start(listen, Gate::with_token()?, answers)
+}
+
+/// What a path holds. Records are found by their names in the history: no path leads to another file.
+fn answer(pages: &mut Pages, request: &Request) -> Option<Content> {
+    let page = request.path.strip_prefix('/')?;
+    let began = Instant::now();
+    let found = pages.look_again().and_then(|()| found(pages, page, request)).transpose()?;
+    Some(match found {
+        Ok((text, is_running)) => {
+            let again = (began.elapsed() * SHARE).clamp(SOONEST, LATEST);
+            Content { again_s: is_running.then_some(again.as_secs()), ..Content::page(text) }
+        }
+        Err(why) => Content { is_found: false, ..Content::page(pages.said(page, &why)) },
+    })
+}
+
+/// A page, and whether it will be another one soon.
+fn found(pages: &Pages, page: &str, request: &Request) -> Result<Option<(String, bool)>, Failure> {
+    let said = |name: &str| request.said(name).unwrap_or_default().to_owned();
+    let text = match page {
+        "" => {
+            let asked = Asked {
+                target: said("target"),
+                goal: said("goal"),
+                kind: said("kind"),
+                since: said("since"),
+                until: said("until"),
+                label: said("label"),
+                wrong: None,
+            };
+            pages.list(request.said("page").and_then(|page| page.parse().ok()).unwrap_or(1), &asked)
+        }
+        TRENDS => pages.trend_list()?,
+        COMPARED => match request.said("a") {
+            Some(a) => pages.beside(a, request.said("b"))?,
+            None => {
+                return Err(
+                    Failure::usage("nothing says which record is A").advice("choose A and B in the list")
+                );
+            }
+        },
+        _ => {
+            match (page.strip_prefix("trend/").and_then(|id| id.strip_suffix(".html")), pages.record_at(page))
+            {
+                (Some(id), _) => return Ok(pages.trend(id)?.map(|text| (text, false))),
+                (None, Some(line)) => {
+                    let still = request.said("still").is_some();
+                    let shown = pages.record(line, "", still)?;
+                    return Ok(Some((shown.text, shown.is_running && !still)));
+                }
+                (None, None) => return Ok(None),
+            }
+        }
+    };
+    Ok(Some((text, false)))
+}
