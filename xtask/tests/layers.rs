@@ -7,7 +7,7 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 30] = [
+const MAY_KNOW: [(&str, &[&str]); 31] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-fastpath", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),

@@ -16,10 +16,11 @@ const EVERYWHERE: [&str; 17] = [
 ];
 
 /// Programs, the package that each comes from, and the list of `xtask/src/setup.rs` that must have it.
-const INSTALLED: [(&str, &str, &str); 19] = [
+const INSTALLED: [(&str, &str, &str); 21] = [
     ("babeltrace2", "babeltrace2", "TRACE"),
     ("bridge", "iproute2", "TEST"),
     ("cc", "gcc", "TEST"),
+    ("clang", "clang", "LINK"),
     ("cmake", "cmake", "FLOWGRAPH"),
     ("cyclictest", "rt-tests", "RIVALS"),
     ("gcc", "gcc", "TEST"),
@@ -28,6 +29,7 @@ const INSTALLED: [(&str, &str, &str); 19] = [
     ("jackd", "jackd2", "AUDIO"),
     ("java", "default-jre-headless", "TEST"),
     ("kill", "procps", "TEST"),
+    ("llvm-objcopy", "llvm", "LINK"),
     ("lttng", "lttng-tools", "TRACE"),
     ("lttng-sessiond", "lttng-tools", "TRACE"),
     ("node", "nodejs", "TEST"),
