@@ -169,3 +169,40 @@ fn an_interface_that_others_use_is_refused_unless_they_do_not_mind() {
     let own = bench.run(&[&["trial", "link:lo,lo"], &words[..]].concat());
     assert_eq!(own.code, Some(2), "{}", own.errors);
 }
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn frames_end_where_their_interface_goes_or_nothing_comes_out_any_more() {
+    let bench = Bench::new();
+    for (engine, gone, said) in [
+        ("xdp", true, "went away"),
+        ("packet", true, "went away"),
+        ("xdp", false, "nothing came out"),
+        ("packet", false, "nothing came out"),
+    ] {
+        let (lab, target) = bridge();
+        let sent = || {
+            let shown = lab.client.ip(&["-s", "-j", "link", "show", "dev", Pair::NEAR]).unwrap();
+            let shown: Value = serde_json::from_str(&shown).unwrap();
+            shown[0]["stats64"]["tx"]["packets"].as_u64().unwrap()
+        };
+        let target = format!("{target}?engine={engine}");
+        let words = ["trial", &target, "--load=10kpps", "--duration=300s", "-q", "-o", "-"];
+        let child = bench.command(words).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        while sent() < 1_000 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        match gone {
+            true => lab.client.ip(&["link", "del", "dev", Pair::NEAR]).unwrap(),
+            false => lab.bridge.ip(&["link", "set", "dev", Bridged::TO_TARGET, "nomaster"]).unwrap(),
+        };
+        let ended = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(4), "{engine}: {errors}");
+        assert!(errors.contains(said), "{engine}: {errors}");
+        if !gone {
+            assert!(sent() < 300 * 10_000 / 2, "{engine}: {} left", sent());
+        }
+    }
+}

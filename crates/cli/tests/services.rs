@@ -102,15 +102,19 @@ fn a_server_that_offers_to_ask_others_is_measured_only_where_its_word_allows_it_
 #[test]
 fn the_doctor_says_whose_socket_it_is_what_it_speaks_and_how_to_measure_it() {
     let bench = Bench::new();
-    let port = dns_server();
-    let found = |scheme: &str| bench.run(&["doctor", &format!("{scheme}://127.0.0.1:{port}")]);
-    let named = found("dns");
-    assert_eq!(named.code, Some(0), "{}", named.text);
-    let command = format!("dropline trial 'dns://127.0.0.1:{port}?names=www.example.org'");
-    for ended in [named, found("udp")] {
-        let text = ended.text;
-        assert!(text.contains(&format!("listens at 127.0.0.1:{port}")), "{text}");
-        assert!(text.contains("speaks DNS: answers in") && text.contains(&command), "{text}");
+    for (port, asks, word) in
+        [(dns_server(), false, ""), (dns_server_that(|reply| reply[3] |= 0x80), true, "&ask-others=1")]
+    {
+        let found = |scheme: &str| bench.run(&["doctor", &format!("{scheme}://127.0.0.1:{port}")]);
+        let named = found("dns");
+        assert_eq!(named.code, Some(0), "{}", named.text);
+        let command = format!("dropline trial 'dns://127.0.0.1:{port}?names=www.example.org{word}'");
+        for ended in [named, found("udp")] {
+            let text = ended.text;
+            assert!(text.contains(&format!("listens at 127.0.0.1:{port}")), "{text}");
+            assert!(text.contains("speaks DNS: answers in") && text.contains(&command), "{text}");
+            assert_eq!(text.contains("asks other servers"), asks, "{text}");
+        }
     }
 }
 

@@ -75,6 +75,24 @@ pub enum LinkError {
         /// Where they should have come out.
         to: String,
     },
+    /// An interface is not what it was when its trial began.
+    #[error("{port} {how} while frames were under way: they were ended there")]
+    Changed {
+        /// As it was named.
+        port: String,
+        /// What became of it.
+        how: &'static str,
+    },
+    /// Nothing comes out any more.
+    #[error(
+        "nothing came out at {to} for a second, of {frames}: they may go elsewhere by now, and were ended there"
+    )]
+    Silent {
+        /// How many left meanwhile.
+        frames: String,
+        /// Where they should have come out.
+        to: String,
+    },
     /// The engine that was asked for does not work here.
     #[error("the engine {engine} does not work from {from} to {to}: {why}")]
     Engine {

@@ -1,11 +1,13 @@
 //! One end: an interface in a network namespace of this machine, and whether frames may be sent there.
 
 use crate::error::LinkError;
+use crate::frame::DESTINATION;
 use crate::sys::{Seen, look};
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -60,7 +62,8 @@ impl LinkEnd {
         let space = Space::of(self)?;
         let seen = space.inside(|| self.look())?;
         let seen = seen.map_err(|why| LinkError::NoInterface { port: self.to_string(), why })?;
-        let routes = space.inside(Routes::here)?;
+        let (routes, forwards) = space.inside(|| (Routes::here(), self.is_forwarding()))?;
+        let is_own = self.namespace.is_none() || space.is_own();
         let unfit = |what| LinkError::Unfit { port: self.to_string(), what };
         if seen.loopback {
             return Err(unfit("is loopback: what leaves there comes back, and nothing is between"));
@@ -71,8 +74,11 @@ impl LinkEnd {
         }
         let in_use = match () {
             () if routes.has_default(&self.interface) => Some("carries the default route of its namespace"),
-            () if self.namespace.is_none() && (seen.addressed || routes.has_address(&self.interface)) => {
+            () if is_own && (seen.addressed || routes.has_address(&self.interface)) => {
                 Some("has an address of this machine")
+            }
+            () if forwards && routes.lead(DESTINATION.octets()) => {
+                Some("passes on to others what it receives (net.ipv4.conf.IF.forwarding)")
             }
             () => None,
         };
@@ -84,6 +90,12 @@ impl LinkEnd {
 }
 
 impl LinkEnd {
+    /// Whether its namespace routes what comes in there.
+    fn is_forwarding(&self) -> bool {
+        let place = Path::new("/proc/sys/net/ipv4/conf").join(&self.interface).join("forwarding");
+        std::fs::read_to_string(place).is_ok_and(|text| text.trim() != "0")
+    }
+
     /// What it is. One that was switched on just now is up a moment later.
     fn look(&self) -> io::Result<Seen> {
         let until = Instant::now() + COMES_UP;
@@ -115,6 +127,22 @@ pub(crate) struct Opened {
     pub(crate) hardware: [u8; 6],
 }
 
+impl Opened {
+    /// What became of it since it was looked at, where that matters to frames that are under way.
+    pub(crate) fn changed(&self) -> Option<LinkError> {
+        let how = match self.space.inside(|| look(self.port.interface())) {
+            Ok(Ok(now)) if now.index != self.seen.index || now.hardware != self.seen.hardware => {
+                "became another interface"
+            }
+            Ok(Ok(now)) if !now.up => "was switched off, or lost its other end,",
+            Ok(Ok(_)) => return None,
+            Ok(Err(_)) => "went away",
+            Err(why) => return Some(why),
+        };
+        Some(LinkError::Changed { port: self.port.to_string(), how })
+    }
+}
+
 /// A network namespace, held open; `None` is that of whoever asks.
 #[derive(Debug)]
 pub(crate) struct Space(Option<File>);
@@ -129,6 +157,13 @@ impl Space {
         File::open(path)
             .map(|file| Self(Some(file)))
             .map_err(|why| LinkError::Namespace { name: name.clone(), why })
+    }
+
+    /// Whether it is that of the calling thread, by whatever name.
+    fn is_own(&self) -> bool {
+        let identity = |metadata: io::Result<std::fs::Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
+        let own = identity(std::fs::metadata("/proc/thread-self/ns/net"));
+        self.0.as_ref().is_none_or(|file| own.is_some() && identity(file.metadata()) == own)
     }
 
     /// Does `work` on a thread inside.
@@ -151,6 +186,7 @@ impl Space {
 }
 
 /// What the tables of a namespace say of its interfaces.
+#[derive(Default)]
 struct Routes {
     route: String,
     ipv6_route: String,
@@ -171,15 +207,27 @@ impl Routes {
         let fields = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let older = self.route.lines().skip(1).map(fields).any(|route| {
             let at = |field: usize| route.get(field).map(String::as_str);
-            at(0) == Some(interface) && at(1) == Some("00000000") && at(7) == Some("00000000")
+            // Half of all addresses is as good as all of them: two routes make a default one.
+            let is_wide = |mask: &str| u32::from_str_radix(mask, 16).is_ok_and(|mask| mask.count_ones() <= 1);
+            at(0) == Some(interface) && at(7).is_some_and(is_wide)
         });
         older
             || self.ipv6_route.lines().map(fields).any(|route| {
                 let at = |field: usize| route.get(field).map(String::as_str);
-                at(9) == Some(interface)
-                    && at(1) == Some("00")
-                    && at(0).is_some_and(|to| to.bytes().all(|b| b == b'0'))
+                at(9) == Some(interface) && matches!(at(1), Some("00" | "01"))
             })
+    }
+
+    /// Whether a route leads to an address.
+    fn lead(&self, to: [u8; 4]) -> bool {
+        let number = |text: Option<&str>| text.and_then(|text| u32::from_str_radix(text, 16).ok());
+        self.route.lines().skip(1).any(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (destination, mask) = (number(fields.get(1).copied()), number(fields.get(7).copied()));
+            destination
+                .zip(mask)
+                .is_some_and(|(destination, mask)| u32::from_ne_bytes(to) & mask == destination)
+        })
     }
 
     /// Whether it has an IPv6 address of more than the link.
@@ -231,5 +279,11 @@ mod tests {
         let default = ["eth0", "eth1", "eth2", "eth3"].map(|name| routes.has_default(name));
         assert_eq!(default, [true, false, true, false]);
         assert_eq!(["eth1", "eth3"].map(|name| routes.has_address(name)), [false, true]);
+        assert!(routes.lead([198, 19, 0, 1]), "by the default route");
+        let (head, local) = (routes.route.lines().next().unwrap(), routes.route.lines().nth(2).unwrap());
+        let halves = "eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000080\t0\t0\t0";
+        let of = |lines: &[&str]| Routes { route: [&[head], lines].concat().join("\n"), ..Routes::default() };
+        assert!(of(&[halves]).has_default("eth0"), "half of all addresses");
+        assert!(!of(&[local]).lead([198, 19, 0, 1]) && of(&[local]).lead([172, 17, 9, 9]));
     }
 }

@@ -71,7 +71,12 @@ pub struct LinkMeasurer {
 const MOST: u64 = 1 << 24;
 /// A look at how far the trial is.
 const LOOK: Duration = Duration::from_millis(2);
-/// Frames that are tried before anything else is sent, and how long they may take.
+/// A look at whether the interfaces are what they were.
+const LOOK_AT_ENDS: Duration = Duration::from_millis(20);
+/// Where nothing came out for so long of so many frames, something else may get them.
+const SILENCE: Duration = Duration::from_secs(1);
+const UNANSWERED: u64 = 100;
+/// Frames that are tried before anything else of a trial is sent, and how long they may take.
 const TRIED: u32 = 3;
 const TRY_PPS: f64 = 1_000.0;
 const TRY_WAIT: Duration = Duration::from_secs(1);
@@ -231,16 +236,31 @@ impl LinkMeasurer {
             let send = move || sender.send(maps, frame, from, times);
             let sending = std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, send);
             let sending = sending.map_err(LinkError::Thread)?;
-            let mut stopped_ns = None;
+            let (mut stopped_ns, mut astray) = (None, None);
+            let (mut looked, mut heard, mut came) = (Instant::now(), Instant::now(), (0, 0));
             while !sending.is_finished() {
-                if self.is_stopped() && stopped_ns.is_none() {
+                if astray.is_none() && looked.elapsed() >= LOOK_AT_ENDS {
+                    astray = self.from.changed().or_else(|| self.to.changed());
+                    looked = Instant::now();
+                }
+                let (unique, sent) = (maps.get(Field::Unique), maps.get(Field::Next));
+                if unique != came.0 || came.1 == 0 {
+                    (heard, came) = (Instant::now(), (unique, sent));
+                } else if heard.elapsed() > SILENCE && sent > came.1 + UNANSWERED {
+                    let frames = number_of(sent - came.1, "frame");
+                    astray.get_or_insert(LinkError::Silent { frames, to: self.to.port.to_string() });
+                }
+                if (self.is_stopped() || astray.is_some()) && stopped_ns.is_none() {
                     maps.set(Field::Stop, 1);
                     stopped_ns = Some(maps.epoch().map_or(0, |epoch_ns| now_ns().saturating_sub(epoch_ns)));
                 }
                 std::thread::sleep(LOOK);
             }
-            let refused = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            Ok((refused, stopped_ns))
+            let sent = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            match astray.or_else(|| self.from.changed()).or_else(|| self.to.changed()) {
+                Some(why) => Err(why),
+                None => Ok((sent?, stopped_ns)),
+            }
         })
     }
 
@@ -317,6 +337,10 @@ impl Measurer for LinkMeasurer {
             return Err(LinkError::Interrupted);
         }
         let number = self.number;
+        if number != self.options.first_trial && self.try_frames()? == 0 {
+            let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
+            return Err(LinkError::NothingCame { sent: number_of(TRIED, "frame"), from, to });
+        }
         let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
         let due_ns = self.due(&self.profile.arrival, input, trial.seed)?;
         let prepared = self.prepare(self.tags.of_trial(number), &due_ns)?;

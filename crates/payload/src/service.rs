@@ -231,7 +231,7 @@ impl Service {
     /// Where the service has its answer from, as far as the reply says.
     pub fn origin(&self, reply: &[u8]) -> Origin {
         match self {
-            Self::Dns(_) => dns::origin(reply),
+            Self::Dns(questions) => questions.origin(reply),
             Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp => Origin::Own,
         }
     }

@@ -13,6 +13,9 @@ struct Denial {
     about: fn(&Record, &CaveatLine, &GoalLine) -> bool,
 }
 
+/// What was lost is the doing of a rule of the service: no loss bounds what it can do.
+const LIMITED: &str = "answers_limited";
+
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
 const DENIALS: [Denial; 13] = [
     Denial {
@@ -22,7 +25,7 @@ const DENIALS: [Denial; 13] = [
         about: is_named,
     },
     Denial {
-        code: "answers_limited",
+        code: LIMITED,
         words: "a limit of the service's answers is why requests were lost",
         loads: &[],
         about: all,
@@ -196,6 +199,10 @@ impl Denied {
                     low_pps.is_none_or(|borne| borne <= middle) && high_pps.is_none_or(|failed| middle <= failed)
                 });
             return (!is_borne).then_some(Self { why, low_pps, high_pps });
+        }
+        if first.code == LIMITED {
+            let [low_pps, _] = open_ends(&record.trials, &answer.goal);
+            return Some(Self { why, low_pps, high_pps: None });
         }
         let named = found.iter().flat_map(|(denial, caveat)| {
             denial.loads.iter().filter_map(|name| caveat.numbers.get(*name)?.as_f64())

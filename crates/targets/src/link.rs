@@ -39,7 +39,10 @@ fn parse(word: &str) -> Result<Link, Failure> {
     let (from, to) = ends
         .split_once(',')
         .ok_or_else(|| Failure::usage(format!("link:{ends} is not a pair of interfaces; write link:A,B")))?;
-    let port = |word: &str| LinkEnd::parse(word).map_err(Failure::usage);
+    let port = |word: &str| match word.contains(',') {
+        true => Err(Failure::usage(format!("link:{ends} is not a pair of interfaces; write link:A,B"))),
+        false => LinkEnd::parse(word).map_err(Failure::usage),
+    };
     let mut link = Link { from: port(from)?, to: port(to)?, engine: Engine::Auto, though_used: false };
     for (name, value) in parameters {
         let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
@@ -123,6 +126,11 @@ fn failure(why: LinkError) -> Failure {
              IPv4, from 198.18.0.1 to 198.19.0.1; a router is not asked for its own address",
         ),
         LinkError::Engine { .. } => Failure::environment(why).advice("engine=packet works with every interface; engine=auto chooses"),
+        LinkError::Changed { .. } => Failure::environment(why).advice("the counts of that trial are not of a device any more: begin it again"),
+        LinkError::Silent { .. } => Failure::environment(why).advice(
+            "does the device still forward what is for the second interface? A bridge that forgot where that is sends its frames to \
+             every port",
+        ),
         LinkError::NoInterface { .. }
         | LinkError::Namespace { .. }
         | LinkError::Unfit { .. }

@@ -81,12 +81,16 @@ fn spoken(service: Service, address: SocketAddr, stop: &AtomicBool) -> Option<Sp
     let (said, bytes) = (found.said?, found.reply_bytes);
     let in_time = time_of(found.round_trip_ns?);
     let asked = if is_dns { " (asked what it is: version.bind)" } else { "" };
-    let others = match found.origin {
-        Origin::Own => "",
-        _ => "; it asks other servers for what it does not know, and is measured only with &ask-others=1",
+    let (others, word) = match found.origin {
+        Origin::Own => ("", ""),
+        _ => {
+            let said = "; it asks other servers for what it does not know, which then get that load: it is measured only where \
+                        &ask-others=1 allows that";
+            (said, "&ask-others=1")
+        }
     };
     let names = if is_dns { "?names=www.example.org" } else { "" };
-    let named = format!("{}{address}{names}", protocol.scheme);
+    let named = format!("{}{address}{names}{word}", protocol.scheme);
     Some(Spoken {
         words: format!(
             "speaks {}: answers in {in_time} with {bytes} B, {said}{asked}{others}",

@@ -19,7 +19,7 @@ pub struct Sited {
     pub drawn: usize,
     /// Pages of records that are as they were.
     pub kept: usize,
-    /// Records that have no page, as they cannot be shown.
+    /// Records that cannot be shown: their pages say why.
     pub without: usize,
 }
 
@@ -45,26 +45,39 @@ pub fn site(directory: &Path, out: &Path) -> Result<Sited, Failure> {
             continue;
         }
         match pages.record(line, &of, true) {
-            Ok(shown) => draw(&place, &shown.text, &mut sited)?,
-            Err(_) => sited.without += 1,
+            Ok(shown) => draw(out, &record_page(&line.file), &shown.text, &mut sited)?,
+            Err(why) => {
+                draw(out, &record_page(&line.file), &pages.said(&record_page(&line.file), &why), &mut sited)?;
+                sited.without += 1;
+            }
         }
     }
     for (id, page) in pages.all_trends()? {
-        draw(&out.join(trend_page(&id)), &page, &mut sited)?;
+        draw(out, &trend_page(&id), &page, &mut sited)?;
     }
-    draw(&out.join(TRENDS), &pages.trend_list()?, &mut sited)?;
+    draw(out, TRENDS, &pages.trend_list()?, &mut sited)?;
     // What leads to all others comes last.
     for number in (1..=pages.lists()).rev() {
-        draw(&out.join(list_page(number)), &pages.list(number, &Asked::default()), &mut sited)?;
+        draw(out, &list_page(number), &pages.list(number, &Asked::default()), &mut sited)?;
     }
     Ok(sited)
 }
 
-fn draw(place: &Path, page: &str, sited: &mut Sited) -> Result<(), Failure> {
-    let directory = place.parent().unwrap_or(place);
+fn draw(out: &Path, page: &str, text: &str, sited: &mut Sited) -> Result<(), Failure> {
+    // A link below it would lead out of it.
+    let mut place = out.to_owned();
+    for part in Path::new(page) {
+        place.push(part);
+        if place.is_symlink() {
+            let said =
+                format!("{} is a link: pages are written into their own directory alone", place.display());
+            return Err(Failure::environment(said).advice("remove it, or name another directory"));
+        }
+    }
+    let directory = place.parent().unwrap_or(out);
     whole_file::create_directories(directory)
         .map_err(|why| Failure::environment(format!("cannot make {}: {why}", directory.display())))?;
-    whole_file::draw(place, page.as_bytes(), MARK)?;
+    whole_file::draw(&place, text.as_bytes(), MARK)?;
     sited.drawn += 1;
     Ok(())
 }

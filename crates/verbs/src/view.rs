@@ -6,7 +6,7 @@ use dropline_http::{Answers, Content, Gate, Http, Request, RunningHttp};
 use dropline_report::{Asked, COMPARED, TRENDS};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// A page that changes is asked for again no sooner.
@@ -21,20 +21,22 @@ const SHARE: u32 = 20;
 /// # Errors
 /// If the history cannot be read, or the address is not of this machine alone.
 pub fn view(directory: &Path, listen: SocketAddr) -> Result<RunningHttp, Failure> {
-    // One at a time: so many readers take no more memory than one.
-    let pages = Mutex::new(Pages::of(directory, true)?);
-    let answers: Arc<Answers> = Arc::new(move |request: &Request| {
-        let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
-        answer(&mut pages, request)
-    });
+    let pages = RwLock::new(Pages::of(directory, true)?);
+    let drawing = Mutex::new(());
+    let answers: Arc<Answers> = Arc::new(move |request: &Request| answer(&pages, &drawing, request));
     Http::start(listen, Gate::with_token()?, answers)
 }
 
 /// What a path holds. Records are found by their names in the history: no path leads to another file.
-fn answer(pages: &mut Pages, request: &Request) -> Option<Content> {
+fn answer(pages: &RwLock<Pages>, drawing: &Mutex<()>, request: &Request) -> Option<Content> {
     let page = request.path.strip_prefix('/')?;
+    // What reads records is drawn one at a time, so that many readers take no more memory than one; the list waits for none.
+    let _turn = (!page.is_empty()).then(|| drawing.lock().unwrap_or_else(PoisonError::into_inner));
     let began = Instant::now();
-    let found = pages.look_again().and_then(|()| found(pages, page, request)).transpose()?;
+    // While a page is drawn, the history is as it was when that began.
+    let looked = pages.try_write().map_or(Ok(()), |mut pages| pages.look_again());
+    let pages = &*pages.read().unwrap_or_else(PoisonError::into_inner);
+    let found = looked.and_then(|()| found(pages, page, request)).transpose()?;
     Some(match found {
         Ok((text, is_running)) => {
             let again = (began.elapsed() * SHARE).clamp(SOONEST, LATEST);

@@ -56,7 +56,11 @@ impl Hearing<'_> {
     /// What no counter counts, and can be what remains.
     pub(super) fn remainders(&mut self) {
         let counted = self.ledger.places().iter().filter(|(site, _)| site.place.counts_trains());
-        if let Some((&site, &ticks)) = counted.max_by_key(|(_, packets)| **packets) {
+        // What was answered from elsewhere was heard one by one.
+        let elsewhere =
+            |site: Site| if site == Site::back(Place::NoListener) { self.outcome.elsewhere } else { 0 };
+        let counted = counted.map(|(&site, packets)| (site, packets.saturating_sub(elsewhere(site))));
+        if let Some((site, ticks)) = counted.max_by_key(|(_, ticks)| *ticks) {
             let behind = ticks.saturating_mul(LONGEST_TRAIN - 1).min(self.outcome.in_trains);
             self.infer(site, behind, Inference::Trains);
         }

@@ -211,6 +211,17 @@ impl Questions {
         Self { asked: Asked::Listed { ends: vec![bytes.len()], bytes }, options: Options::default() }
     }
 
+    /// Where the server has its answer from. No server has authority over what it is itself: there its offer alone counts.
+    pub(super) fn origin(&self, reply: &[u8]) -> Origin {
+        match origin(reply) {
+            Origin::Others if self.asked == Self::of_itself().asked => match u16_at(reply, FLAGS_AT) {
+                Some(flags) if flags & RECURSION_OFFERED != 0 => Origin::OwnOrOthers,
+                _ => Origin::Own,
+            },
+            found => found,
+        }
+    }
+
     pub(super) fn options(&self) -> &Options {
         &self.options
     }
@@ -349,7 +360,7 @@ fn records(reply: &[u8], from: usize) -> Result<(), Unlike> {
 
 /// A server that offers to ask others says so in every reply. One that does not say that it has authority has what it answers
 /// from others; what it could not or would not answer is from nobody.
-pub(super) fn origin(reply: &[u8]) -> Origin {
+fn origin(reply: &[u8]) -> Origin {
     let (Some(flags), Some(answers)) = (u16_at(reply, FLAGS_AT), u16_at(reply, RECORDS_AT[0])) else {
         return Origin::Own;
     };

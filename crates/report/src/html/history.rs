@@ -1,7 +1,7 @@
 //! The list of a history's records, and that of its limits over time.
 
 use super::links::{COMPARED, Here, TRENDS, list_page, record_page, trend_page};
-use super::shell::{Forms, shell_with};
+use super::shell::{Forms, history_shell};
 use crate::number::{Loads, count, plural};
 use crate::prose::date;
 use crate::text::history::{how_sure, short};
@@ -113,7 +113,7 @@ pub fn list_html(page: &ListPage<'_>) -> String {
         @if !page.left_out.is_empty() { (left_out(page.left_out)) }
     };
     let description = format!("{answer} in {}. A page of dropline.", page.name);
-    shell_with(&format!("{}: {answer}", page.name), &description, &content, Forms::Own)
+    history_shell(&format!("{}: {answer}", page.name), &description, &content, Forms::Own)
 }
 
 /// What a reader may ask for.
@@ -253,7 +253,7 @@ pub fn trend_list_html(trends: &Trends, here: Here<'_>) -> String {
         }
         @if series.len() > LISTED { p.about { "Listed: " (LISTED) " of " (count(series.len() as u64)) " limits." } }
     };
-    shell_with(&answer, &format!("{answer}. A page of dropline trend."), &content, Forms::None)
+    history_shell(&answer, &format!("{answer}. A page of dropline trend."), &content, Forms::None)
 }
 
 fn series_row(series: &SeriesLine, here: Here<'_>) -> Markup {
@@ -281,5 +281,5 @@ pub fn said_html(headline: &str, more: &str) -> String {
         h1 { (headline) }
         @for line in more.lines() { p.para { (line) } }
     };
-    shell_with(headline, more, &content, Forms::None)
+    history_shell(headline, more, &content, Forms::None)
 }

@@ -1,5 +1,6 @@
 //! Where the pages of a history lie, from its first page on, and how one leads to another: as files, or as a server has them.
 
+use super::shell::in_history;
 use maud::{Markup, html};
 use std::fmt::Write as _;
 
@@ -125,7 +126,7 @@ pub fn says_it_is_of(of: &str) -> String {
 
 /// A page with what stands above it; all that a record says is escaped in it, so nothing else begins so.
 pub fn within(page: &str, above: &PageHead) -> String {
-    page.replacen("<main>", &format!("{}<main>", above.markup().0), 1)
+    in_history(page).replacen("<main>", &format!("{}<main>", above.markup().0), 1)
 }
 
 #[cfg(test)]

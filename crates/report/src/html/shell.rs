@@ -6,6 +6,8 @@ use dropline_printable::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
+/// What lists, forms and the links between pages of a history look like: a page that stands alone has none of them.
+const HISTORY_STYLE: &str = include_str!("history.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Allows this script and no other; a test says what it must be.
 const SCRIPT_HASH: &str = "sha256-fJzUtFk8GFbQYP8J2tnmTY4K7RJwQv8MKgNQdKS2A4g=";
@@ -13,7 +15,17 @@ const SCRIPT_HASH: &str = "sha256-fJzUtFk8GFbQYP8J2tnmTY4K7RJwQv8MKgNQdKS2A4g=";
 /// A whole page around its content: its title and description are its answer, so that a link to it tells that; what
 /// would turn its text round or hide it is replaced.
 pub(super) fn shell(answer: &str, description: &str, content: &Markup) -> String {
-    shell_with(answer, description, content, Forms::None)
+    page(answer, description, content, Forms::None)
+}
+
+/// A page of a history, which may ask its reader.
+pub(super) fn history_shell(answer: &str, description: &str, content: &Markup, forms: Forms) -> String {
+    in_history(&page(answer, description, content, forms))
+}
+
+/// A page with what a page of a history looks like.
+pub(super) fn in_history(page: &str) -> String {
+    page.replacen("</style>", &format!("{HISTORY_STYLE}</style>"), 1)
 }
 
 /// Where the forms of a page lead.
@@ -25,8 +37,7 @@ pub(super) enum Forms {
     Own,
 }
 
-/// The same of a page that asks its reader.
-pub(super) fn shell_with(answer: &str, description: &str, content: &Markup, forms: Forms) -> String {
+fn page(answer: &str, description: &str, content: &Markup, forms: Forms) -> String {
     let forms = if forms == Forms::Own { "self" } else { "none" };
     let policy = format!(
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
@@ -145,7 +156,7 @@ mod tests {
 
     #[test]
     fn nothing_in_style_or_script_ends_its_element_or_asks_the_network() {
-        for text in [STYLE, SCRIPT, plot::STYLE] {
+        for text in [STYLE, HISTORY_STYLE, SCRIPT, plot::STYLE] {
             assert!(!text.contains("</") && !text.contains("http") && !text.contains("url("), "{text}");
         }
     }

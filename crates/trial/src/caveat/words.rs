@@ -240,8 +240,8 @@ impl fmt::Display for Caveat {
             ),
             Self::AnswersLimited { refused, replies, silent, offered } => write!(
                 f,
-                "{refused} of {} refused or truncated, and {silent} of {} had no reply, which no counter saw lost: so a limit of \
-                 answers for each address looks (RRL of DNS servers), and what was lost is its doing and not the server's \
+                "{refused} of {} refused or truncated, and {silent} of {} had no reply, which no counter saw lost. A limit of \
+                 answers for each address looks so (RRL of DNS servers): what was lost is its doing and not the server's \
                  speed. Switch it off for this address, and measure again",
                 number_of(*replies, "reply"),
                 number_of(*offered, "request")

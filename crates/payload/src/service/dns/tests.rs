@@ -154,6 +154,13 @@ fn a_server_that_asks_others_shows_it() {
     assert_eq!((of(5), of(RECURSION_OFFERED | 5)), (Origin::Own, Origin::OwnOrOthers), "refused");
     let referral = answered(&questions, 9, 0);
     assert_eq!(origin(&referral), Origin::Own, "it names who knows, and did not ask");
+    let itself = Questions::of_itself();
+    let of = |flags| itself.origin(&with_record(&itself, flags));
+    assert_eq!(
+        (of(0), of(RECURSION_OFFERED)),
+        (Origin::Own, Origin::OwnOrOthers),
+        "nobody has authority over that"
+    );
 }
 
 #[test]
