@@ -188,7 +188,7 @@ fn frames_end_where_their_interface_goes_or_nothing_comes_out_any_more() {
         };
         let target = format!("{target}?engine={engine}");
         let words = ["trial", &target, "--load=10kpps", "--duration=300s", "-q", "-o", "-"];
-        let child = bench.command(words).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let child = bench.command(&words).stderr(std::process::Stdio::piped()).spawn().unwrap();
         let until = Instant::now() + Duration::from_secs(60);
         while sent() < 1_000 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
