@@ -3,9 +3,10 @@
 use crate::Done;
 use std::time::Instant;
 
-/// Trials and a search by the program; what the judge counts is tried in `make test`.
+/// The instructions of both programs beside their sources, what the judge counts, and trials and a search by the program.
 pub(crate) fn test() -> Done {
     let begun = Instant::now();
+    crate::run("cargo", &["test", "--locked", "--package", "dropline-fastpath"])?;
     // With the features of the whole workspace, for which make test has built it.
     let tests = ["test", "--locked", "--workspace", "--test", "link", "--", "--ignored", "--test-threads=1"];
     crate::run("cargo", &tests)?;

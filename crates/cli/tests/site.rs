@@ -120,3 +120,28 @@ fn what_is_not_a_page_of_ours_is_not_touched_and_what_did_not_change_is_not_draw
         assert!(refused.code == Some(2) && refused.errors.contains(says), "{words:?}: {}", refused.errors);
     }
 }
+
+#[test]
+fn a_site_writes_through_no_link_and_leads_to_a_page_for_each_record_that_cannot_be_drawn() {
+    let bench = history(2);
+    std::fs::create_dir_all(bench.path("public")).unwrap();
+    std::fs::create_dir(bench.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(bench.path("elsewhere"), bench.path("public/record")).unwrap();
+    let site = || bench.run(&["report", "nights", "--site", "public"]);
+    let refused = site();
+    assert!(refused.code == Some(4) && refused.errors.contains("record is a link"), "{}", refused.errors);
+    assert_eq!(files(&bench.path("elsewhere")).len(), 0);
+    std::fs::remove_file(bench.path("public/record")).unwrap();
+    // Longer than what is drawn: a line of trials again and again.
+    let (file, _) = records(&bench.path("nights")).pop_first().unwrap();
+    let path = bench.path("nights").join(&file);
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    text.push_str(&"\n".repeat(65 << 20));
+    std::fs::write(&path, text).unwrap();
+    let drawn = site();
+    assert!(drawn.errors.contains("1 record not drawn"), "{}", drawn.errors);
+    let pages = files(&bench.path("public"));
+    for (page, text) in &pages {
+        links(page, text).iter().for_each(|link| assert!(pages.contains_key(link), "{page} leads to {link}"));
+    }
+}

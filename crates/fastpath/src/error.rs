@@ -76,7 +76,7 @@ pub enum LinkError {
         to: String,
     },
     /// An interface is not what it was when its trial began.
-    #[error("{port} {how} while frames were under way: they were ended there")]
+    #[error("{port} {how} during a trial, which was ended at once")]
     Changed {
         /// As it was named.
         port: String,
@@ -85,7 +85,7 @@ pub enum LinkError {
     },
     /// Nothing comes out any more.
     #[error(
-        "nothing came out at {to} for a second, of {frames}: they may go elsewhere by now, and were ended there"
+        "of {frames} that left, none came out at {to} for a second: they may go elsewhere by now, so the trial was ended"
     )]
     Silent {
         /// How many left meanwhile.

@@ -134,7 +134,7 @@ impl Opened {
             Ok(Ok(now)) if now.index != self.seen.index || now.hardware != self.seen.hardware => {
                 "became another interface"
             }
-            Ok(Ok(now)) if !now.up => "was switched off, or lost its other end,",
+            Ok(Ok(now)) if !now.up => "was switched off, or lost its other end",
             Ok(Ok(_)) => return None,
             Ok(Err(_)) => "went away",
             Err(why) => return Some(why),

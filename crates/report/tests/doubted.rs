@@ -305,3 +305,13 @@ fn an_answer_that_trials_since_a_change_bear_stands() {
     let record = slower_since_the_sixth(&[(99.95e3, 0), (100.05e3, 900)]);
     assert_eq!(standing(&record, &record.result.as_ref().unwrap().goals[0]), "precise enough");
 }
+
+#[test]
+fn what_a_limit_of_answers_lost_bounds_nothing_from_above() {
+    let record = doubted(&Caveat::AnswersLimited { refused: 90, replies: 100, silent: 900, offered: 1000 });
+    let answer = &record.result.as_ref().unwrap().goals[0];
+    assert!(answer.upper_pps.is_some(), "trials failed above it");
+    let denied = dropline_report::denied(&record, answer).unwrap();
+    assert_eq!(denied.high_pps, None, "a service without that limit may bear any load");
+    assert!(denied.low_pps.is_some(), "what it answered it can");
+}

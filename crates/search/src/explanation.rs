@@ -70,12 +70,14 @@ pub(crate) fn may_be_carried_over(told: &[Told]) -> bool {
 
 /// The probability that so many `of` the slow are among those `after` a loss, where that does not matter.
 fn hypergeometric(of: usize, after: usize, slow: usize, all: usize) -> f64 {
-    let choose = |from: usize, count: usize| -> f64 {
-        (0..count).map(|step| libm::log((from - step) as f64 / (step + 1) as f64)).sum()
-    };
-    match slow - of <= all - after {
-        true => libm::exp(choose(after, of) + choose(all - after, slow - of) - choose(all, slow)),
-        false => 0.0,
+    libm::exp(ln_choose(after, of) + ln_choose(all - after, slow - of) - ln_choose(all, slow))
+}
+
+/// Logarithm of how many ways there are to choose so many.
+pub(crate) fn ln_choose(from: usize, count: usize) -> f64 {
+    match count <= from {
+        true => (0..count).map(|step| libm::log((from - step) as f64 / (step + 1) as f64)).sum(),
+        false => f64::NEG_INFINITY,
     }
 }
 

@@ -2,6 +2,7 @@
 //! restarts, looks like that, and no answer is of it. Where they lost what a way loses of all packets alike, it is random
 //! loss, and no moment was worse than another.
 
+use crate::explanation::ln_choose;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Rate, Trial};
 
@@ -140,13 +141,10 @@ fn are_scattered(bad: &[bool]) -> bool {
     let spells = bad.chunk_by(|one, next| one == next).filter(|run| run[0]).count();
     let others = bad.len() - number;
     // Ways to put so many into so many spells, between the others (Wald and Wolfowitz 1940).
-    let ways = |spells: usize| choose(number - 1, spells - 1) * choose(others + 1, spells);
-    let as_few = |all: f64| (1..=spells).map(ways).sum::<f64>() / all;
-    number > RARE && as_few(choose(bad.len(), number)) > TOGETHER
-}
-
-fn choose(from: usize, count: usize) -> f64 {
-    (0..count).map(|step| (from as f64 - step as f64) / (step + 1) as f64).product()
+    let ways = |spells: usize| ln_choose(number - 1, spells - 1) + ln_choose(others + 1, spells);
+    let all = ln_choose(bad.len(), number);
+    let as_few = || (1..=spells).map(|spells| libm::exp(ways(spells) - all)).sum::<f64>();
+    number > RARE && as_few() > TOGETHER
 }
 
 #[cfg(test)]

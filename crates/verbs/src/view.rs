@@ -86,3 +86,19 @@ fn found(pages: &Pages, page: &str, request: &Request) -> Result<Option<(String,
     };
     Ok(Some((text, false)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_waits_for_no_page_that_is_being_drawn() {
+        let directory = tempfile::tempdir().unwrap();
+        let pages = RwLock::new(Pages::of(directory.path(), true).unwrap());
+        let drawing = Mutex::new(());
+        let _page = drawing.lock().unwrap();
+        let _history = pages.read().unwrap();
+        let list = Request::of("/").unwrap();
+        assert!(answer(&pages, &drawing, &list).unwrap().text.contains("no record yet"));
+    }
+}

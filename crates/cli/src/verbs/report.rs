@@ -115,7 +115,7 @@ fn draw_site(files: &[PathBuf], to: &Path) -> Result<u8, Failure> {
     let drawn = number_of(sited.drawn, "page");
     note!("{drawn} drawn, {} as before", sited.kept);
     if sited.without > 0 {
-        note!("! {} without a page: too long, or gone meanwhile", number_of(sited.without, "record"));
+        note!("! {} not drawn: the page of each says why", number_of(sited.without, "record"));
     }
     Ok(DONE)
 }
