@@ -1,6 +1,6 @@
 //! `jack:` targets under a real server: jackd with its dummy driver needs no sound card.
 
-use crate::{Done, build_dropline, root};
+use crate::{Done, root, tested_dropline};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use std::time::Instant;
 /// A short trial at each of three periods, one without a real-time policy, a search, and a server that runs already.
 pub(crate) fn test() -> Done {
     let begun = Instant::now();
-    let dropline = build_dropline()?;
+    let dropline = tested_dropline()?;
     let directory = root().join("target/audio");
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).map_err(|why| format!("cannot create target/audio: {why}"))?;

@@ -15,6 +15,7 @@ mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
 cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, link, python, rivals,
@@ -78,6 +79,9 @@ fn newer(a: &Path, b: &Path) -> Option<bool> {
     Some(a.metadata().ok()?.modified().ok()? >= b.metadata().ok()?.modified().ok()?)
 }
 
+/// What took so long is told its time.
+const LONG: Duration = Duration::from_secs(10);
+
 /// Runs a program in the repository, shown before it runs; its failure is an error.
 fn run(program: &str, words: &[&str]) -> Done {
     run_in(&root(), program, words)
@@ -86,12 +90,28 @@ fn run(program: &str, words: &[&str]) -> Done {
 /// The same in another directory.
 fn run_in(directory: &Path, program: &str, words: &[&str]) -> Done {
     eprintln!("+ {program} {}", words.join(" "));
+    let begun = Instant::now();
     let status = Command::new(program).args(words).current_dir(directory).status();
+    took(&[program, &words.join(" ")].join(" "), begun);
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{program} {} failed: {status}", words.join(" "))),
         Err(why) => Err(format!("{program} cannot be started: {why}")),
     }
+}
+
+/// Says how long something took, if it was long.
+fn took(what: &str, begun: Instant) {
+    if begun.elapsed() >= LONG {
+        eprintln!("= {} s: {what}", begun.elapsed().as_secs());
+    }
+}
+
+/// The program as the tests have it: after `make test` there is nothing left to compile.
+fn tested_dropline() -> Result<PathBuf, String> {
+    // A test of the commands needs it; it has the features that the whole workspace asks for.
+    run("cargo", &["build", "--locked", "--workspace", "--test", "services"])?;
+    Ok(target().join("debug/dropline"))
 }
 
 /// The program that users run, built with optimisation.

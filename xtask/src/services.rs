@@ -2,7 +2,7 @@
 //! held are counts alone: how fast anything is says nothing here.
 
 use crate::setup::unpacked;
-use crate::{Done, root, run, target};
+use crate::{Done, root};
 use serde_json::Value;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 /// One trial of each, what it has to say, and what has to be refused.
 pub(crate) fn test() -> Done {
     let begun = Instant::now();
-    run("cargo", &["build", "--locked", "--package", "dropline"])?;
-    let bench =
-        Bench { dropline: target().join("debug/dropline"), directory: root().join("target/services") };
+    let bench = Bench { dropline: crate::tested_dropline()?, directory: root().join("target/services") };
     let _ = std::fs::remove_dir_all(&bench.directory);
     std::fs::create_dir_all(&bench.directory)
         .map_err(|why| format!("cannot create target/services: {why}"))?;

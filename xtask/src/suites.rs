@@ -5,7 +5,7 @@ use crate::{Done, root};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Packages whose tests meet the machine: its CPUs, sockets, network namespaces and programs.
 const MEET_THE_MACHINE: [&str; 8] = [
@@ -32,7 +32,9 @@ struct Failed {
 pub(crate) fn run(words: &[&str], unsteady: &mut Vec<String>) -> Done {
     let words = [&["test", "--locked", "--no-fail-fast"], words].concat();
     let mut failures = Failures::default();
+    let begun = Instant::now();
     let status = heard(&words, &mut |line| failures.read(line))?;
+    crate::took(&["cargo", &words.join(" ")].join(" "), begun);
     if status.success() {
         return Ok(());
     }

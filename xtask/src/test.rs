@@ -1,6 +1,6 @@
 //! Everything in the default build: format, lints, tests, the page in a browser.
 
-use crate::{Done, build_dropline, root, suites};
+use crate::{Done, root, suites, tested_dropline};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -28,7 +28,7 @@ const TRIAL: &str = r#"exec:sh -c 'read line; echo "{\"intended\":1000000,\"offe
 
 /// Pages of real searches, looked at in headless Chromium.
 fn pages() -> Done {
-    let dropline = build_dropline()?;
+    let dropline = tested_dropline()?;
     let directory = root().join("target/pages");
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).map_err(|why| format!("cannot create target/pages: {why}"))?;

@@ -21,7 +21,7 @@ pub(crate) fn test() -> Done {
     let core = ["check", "--locked", "--package", "dropline-trace", "--lib", "--no-default-features"];
     crate::run("cargo", &core)?;
     orders()?;
-    let tests = ["test", "--locked", "--package", "dropline", "--test", "lttng", "--", "--ignored"];
+    let tests = ["test", "--locked", "--workspace", "--test", "lttng", "--", "--ignored"];
     crate::run("cargo", &tests)?;
     eprintln!("make test-trace took {} s", begun.elapsed().as_secs());
     Ok(())
