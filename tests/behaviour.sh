@@ -43,5 +43,7 @@ keep compare-searches compare consistent.jsonl noisy.jsonl --json
 keep report-mlr report mlr.jsonl --json
 keep export-csv export mdr.jsonl --to csv
 keep replay search replay:mlr.jsonl --algorithm mlr --goal 0 --goal 0.5% --json -q -o replayed.jsonl
+keep explain-trial explain trial.jsonl --json
+keep explain-search explain noisy.jsonl --json
 keep report-trials report trial.jsonl --json
 rm -f ./*.jsonl ./*.packets

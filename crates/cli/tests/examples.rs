@@ -49,6 +49,9 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("heartbeat cost", "measures for a minute; crates/cli/tests/heartbeat_reliability.rs runs it on less"),
     ("--probe request", "half a minute of turns; crates/cli/tests/latency.rs runs it"),
     ("--baseline ", "needs two searches of half a minute; crates/cli/tests/compared.rs has them"),
+    ("link:", "needs root and two interfaces; make test-link makes them"),
+    ("dns://127.0.0.1:53?", "needs a DNS server at its own port; make test-services starts others"),
+    ("--acknowledge 4c1f", "the identifier is of a history that nobody else has; crates/cli/tests/trend.rs takes a real one"),
     ("| man -l -", "a pager; the page itself is printed by another test"),
     ("~/.local", "writes into a home directory"),
 ];
@@ -262,7 +265,7 @@ impl Scene {
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
         // SIGINT to the program itself: a shell's background command would ignore it.
         let limit = if ENDLESS.iter().any(|endless| command.starts_with(endless)) { "0.5" } else { "240" };
-        let words = ["--signal=INT", "--kill-after=60", limit, "sh", "-c", &format!("exec {command}")];
+        let words = ["--signal=INT", "--kill-after=60", limit, "sh", "-c", &format!("exec env {command}")];
         let words =
             if command.contains(['|', '>']) { [&words[..5], &[command]].concat() } else { words.to_vec() };
         let mut run = Command::new("timeout");
