@@ -4,16 +4,15 @@ mod comparison;
 
 use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
-use dropline_search::{Goal, Limits, Preset};
+use dropline_search::{Limits, Preset};
 use dropline_targets::Target;
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
 use dropline_trial::{
-    Drain, LoadRange, Packet, PacketError, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput,
-    quantities,
+    Drain, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput, quantities,
 };
 use dropline_verbs::arrival_argument;
-use dropline_verbs::goals::{self, WrittenGoal};
-use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
+use dropline_verbs::plan::SearchPlan;
+use dropline_verbs::search_arguments::{Question, SearchArguments, Spelling};
 use dropline_verbs::trial::TrialPlan;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
@@ -158,135 +157,47 @@ pub(crate) fn searches(
         return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
             .advice("measure it with  dropline trial"));
     }
-    let replayed = replayed(args);
-    let preset = preset(args, replayed.as_ref());
-    let (algorithm, goals, within) = asked(args)?;
-    let mut limits = match &replayed {
-        Some(record) => record.limits,
-        None => Limits { budget: algorithm.default_budget(), max_trials: None },
-    };
-    limit(args, &mut limits)?;
-    let warm_up = match &args.warm_up {
-        Some(text) => read("--warm-up", quantities::duration(text))?,
-        // A record holds none of it.
-        None if replayed.is_some() => Duration::ZERO,
-        None => algorithm.default_warm_up(),
-    };
-    let delay_at = match &args.delay_at {
-        Some(text) => shares(text)?,
-        None => Vec::new(),
-    };
+    let (asked, replayed) = (arguments(args), replayed(args));
+    let question = asked.question(replayed.as_ref())?;
     let plan = |mut profile: TrafficProfile| -> Result<SearchPlan, Failure> {
         arrival_argument::searchable(&profile.arrival)?;
         if let (None, Some(record)) = (args.traffic.seed, &replayed) {
             profile.seed = record.profile.seed;
         }
         profile = with_streams(profile, &args.traffic, &target, target.default_range().0);
-        let range = range(args, &target, &profile, generator_limit)?;
+        let range = asked.range(&target, &profile, generator_limit)?;
         profile = with_streams(profile, &args.traffic, &target, range.max());
-        let (target, goals, delay_at) = (target.clone(), goals.clone(), delay_at.clone());
-        let plan = SearchPlan {
-            target,
-            profile,
-            algorithm,
-            preset,
-            goals,
-            within,
-            range,
-            limits,
-            warm_up,
-            delay_at,
-            repetition: None,
-        };
-        // An algorithm that cannot search for these goals says so before anything is sent.
-        plan.search().map(|_| plan)
+        asked.plan(target.clone(), &question, profile, range, replayed.as_ref())
     };
-    profiles(&args.traffic, &target, preset)?.into_iter().map(plan).collect()
+    profiles(&args.traffic, &target, question.preset)?.into_iter().map(plan).collect()
 }
 
-fn range(
-    args: &SearchArgs,
-    target: &Target,
-    profile: &TrafficProfile,
-    generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
-) -> Result<LoadRange, Failure> {
-    let (default_min, default_max) = target.default_range();
-    let given = |flag: &str, text: &Option<String>| {
-        text.as_deref().map(|text| rate(flag, text, profile.packet)).transpose()
-    };
-    let min = given("--min-load", &args.min_load)?.unwrap_or(default_min);
-    let max = match (given("--max-load", &args.max_load)?, default_max) {
-        (Some(max), _) | (None, Some(max)) => max,
-        (None, None) if target.is_udp() => generator_limit(profile)?,
-        (None, None) => {
-            return Err(target.unreadable().unwrap_or_else(|| {
-                Failure::usage("--max-load is needed: only you know what this target's tester can send")
-            }));
-        }
-    };
-    LoadRange::new(min, max).map_err(|why| Failure::usage(format!("--min-load, --max-load: {why}")))
+/// The words of a search.
+fn arguments(args: &SearchArgs) -> SearchArguments<'_> {
+    SearchArguments {
+        spelling: Spelling::Flags,
+        goals: &args.goal,
+        algorithm: args.algorithm,
+        preset: args.preset,
+        level: args.level.as_deref(),
+        certify: args.certify,
+        mdr_version: args.mdr_version,
+        mdr_phases: args.mdr_phases,
+        mdr_doublings: args.mdr_doublings,
+        effective: None,
+        budget: args.budget.as_deref(),
+        max_trials: args.max_trials,
+        min_load: args.min_load.as_deref(),
+        max_load: args.max_load.as_deref(),
+        warm_up: args.warm_up.as_deref(),
+        delay_at: &args.delay_at,
+    }
 }
 
 /// The search of a record that is replayed: what it was asked for is asked again where the command line says nothing.
 pub(crate) fn replayed(args: &SearchArgs) -> Option<SearchPlan> {
     let record = Target::parse(args.target.as_deref()?).ok()?.replayed()?;
     SearchPlan::of_record(&record).ok().filter(|_| args.preset.is_none())
-}
-
-fn preset(args: &SearchArgs, replayed: Option<&SearchPlan>) -> Option<Preset> {
-    let is_mlr = matches!(args.algorithm, Some(AlgorithmPlan::Mlr { .. }));
-    let csit = replayed.is_none() && args.goal.is_empty() && is_mlr;
-    args.preset.or(csit.then_some(Preset::Csit))
-}
-
-fn algorithm(
-    args: &SearchArgs,
-    preset: Option<Preset>,
-    replayed: Option<&SearchPlan>,
-) -> Result<AlgorithmPlan, Failure> {
-    let implied = if args.preset.is_some() { "mlr" } else { "credible" };
-    let mut algorithm = match (args.algorithm, replayed) {
-        (Some(named), _) => named,
-        (None, Some(record)) => record.algorithm,
-        (None, None) => AlgorithmPlan::parse(implied)?,
-    };
-    if args.preset.is_some() && !matches!(algorithm, AlgorithmPlan::Mlr { .. }) {
-        return Err(Failure::usage(format!("--preset implies --algorithm mlr, not {}", algorithm.name())));
-    }
-    match &mut algorithm {
-        AlgorithmPlan::Mlr { effective } => {
-            if let Some(preset) = preset {
-                *effective = preset.effective();
-            }
-        }
-        AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
-            *version = args.mdr_version.unwrap_or(*version);
-            *intermediate_phases = args.mdr_phases.unwrap_or(*intermediate_phases);
-            *doublings = args.mdr_doublings.unwrap_or(*doublings);
-        }
-        AlgorithmPlan::Credible { level, certify } => {
-            *certify |= args.certify;
-            if let Some(text) = &args.level {
-                *level = read("--level", quantities::ratio(text))?;
-            }
-        }
-        AlgorithmPlan::Binary => {}
-    }
-    if args.level.is_some() && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
-        return Err(Failure::usage(
-            "--level needs --algorithm credible: the other algorithms give bounds, without a confidence level",
-        ));
-    }
-    if args.certify && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
-        return Err(Failure::usage(
-            "--certify needs --algorithm credible: the bounds of mlr are those of RFC 9971 already",
-        ));
-    }
-    let of_mdr = args.mdr_version.is_some() || args.mdr_phases.is_some() || args.mdr_doublings.is_some();
-    if of_mdr && !matches!(algorithm, AlgorithmPlan::Mdr { .. }) {
-        return Err(Failure::usage("--mdr-… flags need --algorithm mdr"));
-    }
-    Ok(algorithm)
 }
 
 /// How often an interval shall hold the true value.
@@ -297,36 +208,6 @@ pub(crate) fn level(text: &str) -> Result<f64, Failure> {
     } else {
         Err(Failure::usage("--level must be between 0 and 1, such as 95%"))
     }
-}
-
-fn goals(
-    args: &SearchArgs,
-    algorithm: AlgorithmPlan,
-    preset: Option<Preset>,
-    replayed: Option<&SearchPlan>,
-) -> Result<(Vec<Goal>, Option<Duration>), Failure> {
-    if let Some(preset) = preset {
-        return Ok((preset.goals(), None));
-    }
-    if let Some(record) = replayed.filter(|_| args.goal.is_empty()) {
-        return Ok((record.goals.clone(), record.within));
-    }
-    let written: Vec<&str> = match args.goal.as_slice() {
-        [] => vec!["0", "0.5%"],
-        goals => goals.iter().map(String::as_str).collect(),
-    };
-    let written: Vec<WrittenGoal> = written.into_iter().map(WrittenGoal::parse).collect::<Result<_, _>>()?;
-    let goals = written.iter().map(|goal| goal.resolve(algorithm)).collect::<Result<_, _>>()?;
-    Ok((goals, goals::within(&written)?))
-}
-
-fn shares(text: &str) -> Result<Vec<Ratio>, Failure> {
-    text.split(',')
-        .map(|word| match read("--delay-at", quantities::ratio(word))? {
-            Ratio::ZERO => Err(Failure::usage("--delay-at: a share must be above 0")),
-            share => Ok(share),
-        })
-        .collect()
 }
 
 /// `west=2,east=1`.
@@ -428,13 +309,8 @@ pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> 
 }
 
 /// What a search is asked for, before its target is looked at.
-pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>, Option<Duration>), Failure> {
-    let replayed = replayed(args);
-    let replayed = replayed.as_ref();
-    let preset = preset(args, replayed);
-    let algorithm = algorithm(args, preset, replayed)?;
-    let (goals, within) = goals(args, algorithm, preset, replayed)?;
-    Ok((algorithm, goals, within))
+pub(crate) fn question(args: &SearchArgs) -> Result<Question, Failure> {
+    arguments(args).question(replayed(args).as_ref())
 }
 
 /// How long an exec: program may stay silent.
@@ -444,13 +320,7 @@ pub(crate) fn patience(args: &TrafficArgs) -> Result<Duration, Failure> {
 
 /// New limits of a resumed search, where they are given.
 pub(crate) fn limit(args: &SearchArgs, limits: &mut Limits) -> Result<(), Failure> {
-    if let Some(text) = &args.budget {
-        limits.budget = Some(read("--budget", quantities::positive_duration(text))?);
-    }
-    if args.max_trials.is_some() {
-        limits.max_trials = args.max_trials;
-    }
-    Ok(())
+    arguments(args).limit(limits)
 }
 
 #[cfg(test)]

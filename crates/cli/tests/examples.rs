@@ -51,7 +51,10 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("--baseline ", "needs two searches of half a minute; crates/cli/tests/compared.rs has them"),
     ("link:", "needs root and two interfaces; make test-link makes them"),
     ("dns://127.0.0.1:53?", "needs a DNS server at its own port; make test-services starts others"),
-    ("--acknowledge 4c1f", "the identifier is of a history that nobody else has; crates/cli/tests/trend.rs takes a real one"),
+    (
+        "--acknowledge 4c1f",
+        "the identifier is of a history that nobody else has; crates/cli/tests/trend.rs takes a real one",
+    ),
     ("| man -l -", "a pager; the page itself is printed by another test"),
     ("~/.local", "writes into a home directory"),
 ];
@@ -292,8 +295,9 @@ fn made_and_used(command: &str) -> [Vec<String>; 2] {
     let without_comment = without_comment.replace("--output=", "-o ").replace("--port ", "--port 127.0.0.1:");
     let words: Vec<&str> = without_comment.split_whitespace().collect();
     let plain = |word: &str| {
-        let word = word.rsplit("./").next().unwrap_or(word).trim_start_matches("udp://");
-        word.trim_matches(['\'', '"', '(', ')', ';']).to_owned()
+        let word = word.rsplit("./").next().unwrap_or(word).trim_matches(['\'', '"', '(', ')', ';']);
+        // A target that reads a file uses the file.
+        word.rsplit("queries=").next().unwrap_or(word).trim_start_matches("udp://").to_owned()
     };
     let (mut made, mut used) = (Vec::new(), Vec::new());
     for (at, word) in words.iter().enumerate() {

@@ -53,6 +53,7 @@ pub mod replay;
 pub mod resume;
 pub mod scenario;
 pub mod search;
+pub mod search_arguments;
 mod series;
 pub mod serve;
 pub mod site;

@@ -116,8 +116,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
-    #[arg(long, value_name = "SHARES", help_heading = "Search")]
-    pub(crate) delay_at: Option<String>,
+    #[arg(long, value_name = "SHARES", help_heading = "Search", value_delimiter = ',')]
+    pub(crate) delay_at: Vec<String>,
     #[arg(long, value_name = "TIME", help_heading = "Search", help = warm_ups())]
     pub(crate) warm_up: Option<String>,
     /// Rules of mdr [default: current].

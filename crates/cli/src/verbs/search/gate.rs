@@ -11,6 +11,7 @@ use dropline_targets::Target;
 use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::fail_if::{Asked, Checked, FailIf, check_required, unmet};
 use dropline_verbs::plan::AlgorithmPlan;
+use dropline_verbs::search_arguments::Question;
 use serde_json::Value;
 
 /// All of it, checked before anything is sent.
@@ -128,10 +129,10 @@ fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure>
         }
         None => {
             let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
-            let (algorithm, goals, within) = plan::asked(args)?;
+            let Question { algorithm, goals, within, .. } = plan::question(args)?;
             let goals = goals.iter().map(|goal| GoalLine::from(goal).within(within)).collect();
             let medians = matches!(algorithm, AlgorithmPlan::Credible { .. });
-            (medians, args.certify, goals, args.delay_at.is_some(), target.load_unit())
+            (medians, args.certify, goals, !args.delay_at.is_empty(), target.load_unit())
         }
     };
     let loss_ratios = goals.iter().map(|goal| goal.loss_ratio).collect();
