@@ -19,6 +19,7 @@ pub mod heartbeat_report;
 pub mod histogram;
 pub mod http;
 pub mod import;
+pub mod index;
 pub mod kernel;
 pub mod message;
 pub mod object;

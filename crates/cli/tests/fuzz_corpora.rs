@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 31] = [
+const CHECKS: &[Check] = &[
     ("acknowledged", fuzz::acknowledged::check),
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
@@ -25,6 +25,7 @@ const CHECKS: [Check; 31] = [
     ("histogram", fuzz::histogram::check),
     ("http", fuzz::http::check),
     ("import", fuzz::import::check),
+    ("index", fuzz::index::check),
     ("kernel", fuzz::kernel::check),
     ("message", fuzz::message::check),
     ("object", fuzz::object::check),
