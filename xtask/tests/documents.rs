@@ -38,8 +38,19 @@ fn prose(text: &str) -> String {
 
 /// Words in backticks that look like paths of this repository.
 fn paths(text: &str) -> Vec<&str> {
-    let starts =
-        ["crates/", "xtask/", "docs/", "experiments/", "scenarios/", "tests/", "fuzz/", ".ci/", "schema/", "python/", "c/"];
+    let starts = [
+        "crates/",
+        "xtask/",
+        "docs/",
+        "experiments/",
+        "scenarios/",
+        "tests/",
+        "fuzz/",
+        ".ci/",
+        "schema/",
+        "python/",
+        "c/",
+    ];
     text.split('`')
         .skip(1)
         .step_by(2)

@@ -30,6 +30,15 @@ pub(super) mod ends {
     /// Unit: trials. Set by: argued: were half of such trials bad, 6 % of searches would see as many good ones, and half of
     /// these a loss in a probe below.
     pub(in super::super) const ENOUGH: u32 = 4;
+    /// An end that is not within its goal's width stands where so many trials in a row that met the goal would make it stand,
+    /// or as many more of them as it takes where some failed.
+    ///
+    /// Unit: trials. Set by: coverage of `gradual`; with four, `soft` and `red` end three times as wide in 36 s.
+    pub(in super::super) const PLAIN: i32 = 3;
+    /// More than so many further ones are not waited for.
+    ///
+    /// Unit: trials. Set by: judged.
+    pub(in super::super) const MOST_LACKED: usize = 6;
     /// And so many more for each that failed it there or below.
     ///
     /// Unit: trials. Set by: argued: a third of bad ones is not half.
@@ -402,6 +411,10 @@ pub(super) mod goal_search {
     ///
     /// Unit: trials. Set by: widths of `noisy` and `dips`.
     pub(in super::super) const LEFT_ONE_IN: usize = 3;
+    /// Trials that make an end plain begin when so many more are left than it takes: one of them may fail.
+    ///
+    /// Unit: trials. Set by: widths of `noisy` and `soft`.
+    pub(in super::super) const SPARE: usize = 2;
     /// And none of the last ones.
     ///
     /// Unit: trials. Set by: widths of `soft`.

@@ -1,7 +1,9 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::bets::Bets;
-use super::constants::ends::{AGREES, EACH_BAD, ENOUGH, FRESH, MOMENTS, NEAR, ROUNDING, TELLS};
+use super::constants::ends::{
+    AGREES, EACH_BAD, ENOUGH, FRESH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
+};
 use super::monotone::{Monotone, Possible};
 use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
@@ -137,6 +139,30 @@ impl Shown {
         bad == 0 || at_most(bad, bad + self.good_from(goal, lower), goal.exceed_at_truth()) <= AGREES
     }
 
+    /// Trials of a goal, the lowest load (a logarithm) first: how much of a whole one each was that met it, 0 where it failed.
+    fn by_load(&self, goal: &Goal) -> Vec<(f64, f64)> {
+        let (whole, log) = (goal.trial_duration.as_secs_f64(), |load: Rate| libm::log(load.as_pps()));
+        let met = self.good.iter().map(|&(load, _, time)| (log(load), (time.as_secs_f64() / whole).min(1.0)));
+        let mut trials: Vec<(f64, f64)> = met.chain(self.bad().map(|load| (log(*load), 0.0))).collect();
+        trials.sort_by(|one, other| one.0.total_cmp(&other.0));
+        trials
+    }
+
+    /// The highest load at or below a lower end (logarithms) that trials make plain as one. Minus infinity where there is none.
+    pub(super) fn lower_plain(&self, goal: &Goal, lower: f64) -> f64 {
+        let trials = self.by_load(goal);
+        let met = trials.iter().filter(|(load, met)| *met > 0.0 && *load < lower).map(|(load, _)| *load);
+        let mut ends: Vec<f64> = met.chain([lower]).collect();
+        ends.sort_by(|one, other| other.total_cmp(one));
+        ends.into_iter().find(|end| is_plain(&trials, *end, 0, goal)).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// How many more trials have to meet the goal at a lower end (a logarithm) to make it plain.
+    pub(super) fn lower_lacks(&self, goal: &Goal, lower: f64) -> usize {
+        let trials = self.by_load(goal);
+        (0..MOST_LACKED).find(|more| is_plain(&trials, lower, *more, goal)).unwrap_or(MOST_LACKED)
+    }
+
     /// How many whole trials met the goal at a load (a logarithm) or above.
     fn good_from(&self, goal: &Goal, load: f64) -> u64 {
         let good = self.good.iter().take_while(|(one, ..)| libm::log(one.as_pps()) >= load - ROUNDING);
@@ -256,6 +282,26 @@ impl Shown {
     }
 }
 
+/// Whether trials make a lower end (a logarithm) plain, and `more` that would meet the goal there: were the truth below it, each
+/// at it and above would fail at least as often as at the truth, and of those next above it too few did.
+fn is_plain(trials: &[(f64, f64)], end: f64, more: usize, goal: &Goal) -> bool {
+    let exceed = goal.exceed_at_truth();
+    // A search that was too short for so many has no more to show.
+    let shown = more as f64 + trials.iter().map(|(_, met)| met).sum::<f64>();
+    let enough = (1.0 - exceed).powi(PLAIN.min((shown as i32).max(1))) * (1.0 + 1e-9);
+    let is_enough = |met: f64, failed: u64| at_most(failed, met.floor() as u64 + failed, exceed) <= enough;
+    let above: Vec<&(f64, f64)> = trials.iter().filter(|(load, _)| *load >= end - ROUNDING).collect();
+    // Trials at one load count together, in whichever order they were made.
+    let is_at_end = above.first().is_some_and(|(load, _)| *load <= end + ROUNDING);
+    let (mut met, mut failed) = (more as f64, 0);
+    (!is_at_end && is_enough(met, failed))
+        || above.chunk_by(|one, next| next.0 - one.0 <= ROUNDING).any(|at_one_load| {
+            met += at_one_load.iter().map(|(_, met)| met).sum::<f64>();
+            failed += at_one_load.iter().filter(|(_, met)| *met == 0.0).count() as u64;
+            is_enough(met, failed)
+        })
+}
+
 /// P(no more than `number` of `all`), each with probability `each`.
 fn at_most(number: u64, all: u64, each: f64) -> f64 {
     let log_odds = libm::log(each) - libm::log1p(-each);
@@ -292,6 +338,35 @@ mod tests {
         assert!(note(101, 1, 1000), "what failed above it is no matter");
         assert!(!note(70, 1, 1000), "what failed below it is");
         assert!(!note(100, 0, 1000) && note(100, 0, 1000));
+    }
+
+    #[test]
+    fn a_lower_end_is_plain_where_three_in_a_row_met_the_goal_or_more_where_some_failed() {
+        let goal = Preset::Csit.goals()[0];
+        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let input =
+                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            let end = libm::log(200.0);
+            (libm::exp(shown.lower_plain(&goal, end)).round(), shown.lower_lacks(&goal, end))
+        };
+        assert_eq!(note(200, 0), (200.0, 0), "there is no other one yet");
+        assert_eq!(
+            (note(250, 9), note(300, 9)),
+            ((200.0, 0), (200.0, 0)),
+            "what failed above it is no matter"
+        );
+        assert_eq!(
+            (note(100, 0), note(150, 0)),
+            ((100.0, 2), (100.0, 2)),
+            "three in a row, the lowest of them is an end"
+        );
+        assert_eq!(note(200, 0), (150.0, 1));
+        assert_eq!(note(201, 0), (200.0, 0), "three from 200 on");
+        assert_eq!(note(200, 1), (100.0, 2), "three of four are not enough, and five of six are");
     }
 
     /// A trial in five bears 110, and the others 100: those at 105 and 110 that failed let no more than 100 through.

@@ -33,6 +33,8 @@ pub(super) struct View {
     is_minimum_borne: bool,
     /// The highest load at or below the lower end, and the lowest at or above the upper one, that trials bear as such.
     borne: (f64, f64),
+    /// The highest load at or below the lower end at which they make it plain without a model.
+    plain: f64,
     /// What trials leave possible.
     possible: Possible,
     /// The interval may be so much narrower than that.
@@ -81,6 +83,7 @@ impl View {
             certain: stated.certain,
             is_minimum_borne: stated.borne_minimum.is_some_and(|min| min <= median),
             borne: ANYWHERE,
+            plain: f64::INFINITY,
             possible: stated.possible,
             tolerance: if width < TRUSTED { width.max(wanted) } else { 0.0 },
             // Where trials deny nothing there is no gap to close.
@@ -96,6 +99,19 @@ impl View {
         Self { borne: (lower(self.lower.min(self.shown.0)), upper(self.upper.max(self.shown.1))), ..self }
     }
 
+    /// With a lower end that trials make plain without a model, where it takes that.
+    pub(super) fn with_plain(self, goal: &Goal, range: LoadRange, lower: impl Fn(f64) -> f64) -> Self {
+        match self.is_to_be_plain(goal, range) {
+            true => Self { plain: lower(self.lower_end()), ..self },
+            false => self,
+        }
+    }
+
+    /// Whether the interval is not within its goal's width, and what is believed is too wide to be trusted.
+    pub(super) fn is_to_be_plain(&self, goal: &Goal, range: LoadRange) -> bool {
+        self.upper - self.lower >= TRUSTED && !self.is_settled(goal, range)
+    }
+
     /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that
     /// failed it at or below the upper one, whatever the model believes; none that leaves out more than it may of what is
     /// possible; and none beyond what trials alone make certain.
@@ -105,6 +121,7 @@ impl View {
         let most = if most > self.upper + self.tolerance { most } else { self.upper };
         let lower = least.min(self.shown.0).min(self.borne.0);
         let upper = most.max(self.shown.1).max(self.borne.1);
+        let lower = lower.min(self.plain);
         match self.certain {
             // Trials contradict one another: it is no matter of a load.
             (least, most) if least > most => (lower, upper),

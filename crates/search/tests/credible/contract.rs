@@ -348,7 +348,7 @@ fn a_target_that_breaks_down_is_found_and_said_to_be_anywhere_while_it_is_not() 
             assert!(holds(&(outcome, Some(knee))), "{budget:?}: {outcome:?}");
             let (Some(lower), Some(upper)) = (outcome.lower, outcome.upper) else { continue };
             let ratio = upper.as_pps() / lower.as_pps();
-            assert_eq!(ratio < 4.0, budget.as_secs() > 6, "{budget:?}: {outcome:?}");
+            // Until then a single trial bore the lower end.
             assert_eq!(ratio < 1.1, budget.as_secs() > 12, "{budget:?}: {outcome:?}");
         }
     }

@@ -50,7 +50,10 @@ impl GoalSearch {
                 shown.without_knee(&self.goals[goal], self.range, level, self.capped)
             }),
             Stage::Weighing(_) => one_by_one(&|goal| {
-                let view = &self.views[goal];
+                let (view, shown) = (self.views[goal], &self.shown[goal]);
+                let view = view.with_plain(&self.goals[goal], self.range, |lower| {
+                    shown.lower_plain(&self.goals[goal], lower)
+                });
                 let answer = view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped);
                 match answer {
                     GoalOutcome { result: GoalResult::Irregular(_), .. } => at_maximum(goal),

@@ -1,7 +1,8 @@
 //! The load that teaches most of the goals: where ends are not shown, not borne, or not believed.
 
 use super::super::choice;
-use super::super::constants::goal_search::{LAST, LEFT_ONE_IN, SETTLING, SHOWN_ONE_IN};
+use super::super::constants::ends::MOST_LACKED;
+use super::super::constants::goal_search::{LAST, LEFT_ONE_IN, SETTLING, SHOWN_ONE_IN, SPARE};
 use super::super::ends::Shown;
 use super::super::particles::Particles;
 use super::super::view::{self, View};
@@ -11,6 +12,9 @@ use dropline_trial::Rate;
 
 impl GoalSearch {
     pub(super) fn best_load(&self, cloud: &Particles, left: usize) -> Option<Rate> {
+        if let Some(load) = self.not_plain(left) {
+            return Some(self.range.clamp(load));
+        }
         let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
         if let Some(load) = self.gap(left) {
             return Some(self.range.clamp(load));
@@ -62,6 +66,22 @@ impl GoalSearch {
         let gaps = self.unsettled().filter_map(|(_, view)| view.gap(self.range));
         let (_, load) = gaps.max_by(|one, other| one.0.total_cmp(&other.0))?;
         Rate::pps(libm::exp(load)).ok()
+    }
+
+    /// A lower end that would be stated lower for want of trials that make it plain, where there is time left for no more
+    /// than these.
+    fn not_plain(&self, left: usize) -> Option<Rate> {
+        if left > 2 * MOST_LACKED + SPARE {
+            return None;
+        }
+        let goals = self.goals.iter().zip(&self.views).zip(&self.shown);
+        let open = goals.filter(|((goal, view), _)| view.is_to_be_plain(goal, self.range));
+        let lacks =
+            open.map(|((goal, view), shown)| (shown.lower_lacks(goal, view.lower_end()), view.lower_end()));
+        let lacks: Vec<(usize, f64)> = lacks.filter(|(lacks, _)| *lacks > 0).collect();
+        let all: usize = lacks.iter().map(|(lacks, _)| lacks).sum();
+        let (_, load) = lacks.into_iter().max_by_key(|(lacks, _)| *lacks)?;
+        Rate::pps(libm::exp(load)).ok().filter(|_| left <= all + SPARE)
     }
 
     /// A lower end that is believed but that too few trials bear, or a load far below that failed and may do so again.
