@@ -107,9 +107,7 @@ fn nothing_is_asked_after_a_trial_whose_packets_were_led_elsewhere() {
         .nft("table inet counted { counter asked { }; chain in { type filter hook prerouting priority -300; udp length 48 counter name asked; }; }")
         .unwrap();
     let asked = || {
-        let list = ["list", "counter", "inet", "counted", "asked"];
-        let said = || std::process::Command::new("nft").args(list).output().unwrap().stdout;
-        let said = String::from_utf8(stranger.run(said).unwrap()).unwrap();
+        let said = stranger.nft("list counter inet counted asked").unwrap();
         let count = said.split("packets ").nth(1).unwrap().split(' ').next().unwrap();
         count.parse::<u64>().unwrap()
     };
