@@ -44,6 +44,14 @@ fn offer(namespace: &Namespace, address: Ipv4Addr) -> Result<Trial, UdpError> {
     namespace.run(measure).unwrap()
 }
 
+/// Waits until a trial is under way: some packets came to its target since it had `before`.
+fn wait_for_some(served: &RunningResponder, before: u64) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while served.counts().received < before + 50 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A packet of a program that asks nobody must arrive: else the rule that leads it away does not work.
 fn assert_leads_away(namespace: &Namespace, address: Ipv4Addr, to: &RunningResponder) {
     let before = to.counts().received;

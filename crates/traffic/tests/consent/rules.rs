@@ -9,8 +9,9 @@ fn at_output(rule: &str) -> String {
 
 #[test]
 fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
+    use std::sync::atomic::Ordering::Relaxed;
     let Some(lab) = built(Pair::new()) else { return };
-    let _there = serve(&lab.target, lab.target_address);
+    let there = serve(&lab.target, lab.target_address);
     let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
     let port = PORT.to_string();
     let older = |what: &str| {
@@ -31,12 +32,16 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
     let ways: [&(dyn Fn(&str) -> bool + Sync); 2] = [&newer, &older];
     // The portable build asks the kernel for no older table.
     for way in ways.into_iter().take(if cfg!(feature = "portable") { 1 } else { 2 }) {
-        let came = AtomicBool::new(false);
+        let (came, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let before = there.counts().received;
         let measured = std::thread::scope(|scope| {
             let come = || {
-                std::thread::sleep(Duration::from_millis(500));
-                came.store(way("-A"), std::sync::atomic::Ordering::Relaxed);
-                std::thread::sleep(Duration::from_secs(1));
+                wait_for_some(&there, before);
+                came.store(way("-A"), Relaxed);
+                let until = Instant::now() + Duration::from_secs(10);
+                while !ended.load(Relaxed) && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 way("-D")
             };
             let comes = std::thread::Builder::new().spawn_scoped(scope, come).unwrap();
@@ -48,7 +53,9 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
                     load: Rate::pps(1_000.0).unwrap(),
                     duration: Duration::from_millis(ms),
                 };
-                let during = measurer.measure(input(20_000))?;
+                let during = measurer.measure(input(20_000));
+                ended.store(true, Relaxed);
+                let during = during?;
                 // It ended at once: the rule is there still, and no other is made before it is gone.
                 let until = Instant::now() + Duration::from_secs(20);
                 let after = loop {
