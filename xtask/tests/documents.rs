@@ -180,7 +180,9 @@ fn architecture_names_every_crate() {
 
 #[test]
 fn tests_that_the_documents_name_are_there() {
-    for (name, least) in [("docs/promises.md", 40), ("docs/reference/rfc9971.md", 20)] {
+    for (name, least) in
+        [("docs/promises.md", 40), ("docs/contributing/findings.md", 60), ("docs/reference/rfc9971.md", 20)]
+    {
         let text = read(name);
         let named = text.split('`').skip(1).step_by(2).filter_map(|word| word.split_once(".rs: "));
         let mut seen = 0;

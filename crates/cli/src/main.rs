@@ -20,9 +20,10 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Command, FromArgMatches as _};
 use command::Cli;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, excerpt};
 use dropline_verbs::scenario;
 use dropline_verbs::scenario::{Flag, Kind};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -127,7 +128,11 @@ fn said(why: &clap::Error) -> ExitCode {
     let words = why.render();
     if why.use_stderr() {
         let colored = console::colors_enabled_stderr();
-        let mut words = if colored { words.ansi().to_string() } else { words.to_string() };
+        // What is quoted at length is not painted: its middle is left out.
+        let mut words = match excerpt(&words.to_string()) {
+            Cow::Borrowed(_) if colored => words.ansi().to_string(),
+            plain => plain.into_owned(),
+        };
         for (of_the_library, plain) in PLAIN {
             words = words.replace(of_the_library, plain);
         }

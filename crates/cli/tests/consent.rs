@@ -185,6 +185,46 @@ fn heartbeats_that_come_to_be_led_to_another_host_end_at_once_with_exit_code_3()
     assert!(left(&lab.client) < before + 10_000, "it went on");
 }
 
+/// Datagrams that programs of a namespace sent.
+fn sent(namespace: &Namespace) -> u64 {
+    let tables = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap()).unwrap();
+    let counts = tables.lines().filter(|line| line.starts_with("Udp:")).nth(1).unwrap();
+    counts.split_whitespace().nth(4).unwrap().parse().unwrap()
+}
+
+#[test]
+fn no_request_for_a_report_follows_what_comes_to_lead_it_to_another_host() {
+    use std::time::{Duration, Instant};
+    let Some(lab) = built_or_skipped(Pair::new()) else { return };
+    let bench = Bench::new();
+    let _service = service(&lab.target, "10.9.0.2:9060", false);
+    let before = sent(&lab.client);
+    let (output, at) = std::thread::scope(|scope| {
+        let leads = scope.spawn(|| {
+            let until = Instant::now() + Duration::from_secs(20);
+            while sent(&lab.client) < before + 10 && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let elsewhere = "02:00:00:00:00:77";
+            let words =
+                ["neigh", "replace", "10.9.0.2", "lladdr", elsewhere, "dev", Pair::NEAR, "nud", "permanent"];
+            lab.client.ip(&words).unwrap();
+            sent(&lab.client)
+        });
+        let words = ["heartbeat", "watch", "10.9.0.2:9060", "--every=40ms", "--duration=4s", "--json"];
+        let output = lab.client.run(|| bench.command(&words).output()).unwrap().unwrap();
+        (output, leads.join().unwrap())
+    });
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(at >= before + 10, "it asked: {errors}");
+    // One may have been looked at before, and leave after.
+    assert!(sent(&lab.client) <= at + 1, "requests went on: {} after {at}", sent(&lab.client));
+    let asked = lab.client.run(|| bench.command(&["heartbeat", "report", "10.9.0.2:9060"]).output());
+    let errors = String::from_utf8_lossy(&asked.unwrap().unwrap().stderr).into_owned();
+    assert!(errors.contains("refused: 10.9.0.2:9060"), "{errors}");
+    assert!(sent(&lab.client) <= at + 1, "a report was asked for");
+}
+
 #[test]
 fn no_packet_is_sent_where_the_system_has_nothing_left_to_look_for_such_a_rule_with() {
     let Some(lab) = built_or_skipped(Pair::new()) else { return };

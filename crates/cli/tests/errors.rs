@@ -93,6 +93,23 @@ fn a_number_that_is_none_is_refused_in_plain_words() {
 }
 
 #[test]
+fn no_error_quotes_more_of_a_word_than_anybody_reads() {
+    let long = "x".repeat(100_000);
+    for words in [
+        &["search", "sim:hard", "--seed", &long][..],
+        &["search", "sim:hard", "--goal", &long],
+        &["search", "sim:hard", "--algorithm", &long],
+        &["search", "sim:hard", &format!("--{long}")],
+        &["search", &long],
+        &[long.as_str()],
+    ] {
+        let ended = Bench::new().run(words);
+        let said = ended.errors.chars().count();
+        assert!(ended.code == Some(2) && (1..5_000).contains(&said), "{}: {said} characters", words[0]);
+    }
+}
+
+#[test]
 fn a_search_of_no_trials_and_no_search_at_all_are_usage_errors() {
     refused(&["search", "sim:hard", "--max-trials", "0"], 2, &["--max-trials", "1.."]);
     refused(&["search", "sim:hard", "--repeat", "0"], 2, &["--repeat", "1.."]);
@@ -240,6 +257,18 @@ fn missing_permissions_are_named_with_a_way_out() {
     let errors = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(4), "{errors}");
     assert!(errors.contains("may not listen at 127.0.0.1:80") && errors.contains("--listen"), "{errors}");
+}
+
+#[test]
+fn a_scenario_without_a_target_is_told_to_name_one() {
+    let bench = Bench::new();
+    for text in ["", "goal = '0'\n"] {
+        bench.write("s.toml", text);
+        let ended = bench.run(&["search", "--scenario", "s.toml"]);
+        assert_eq!(ended.code, Some(2));
+        let says = ["no target is named", "target = ", "udp://HOST:PORT"];
+        assert!(says.iter().all(|says| ended.errors.contains(says)), "{}", ended.errors);
+    }
 }
 
 #[test]

@@ -33,6 +33,18 @@ fn all(bench: &Bench) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
+fn turns_of_wake_ups_are_not_told_in_packets() {
+    let bench = Bench::new();
+    let turns =
+        ["compare", "--abba", "wakeup:?threads=1", "wakeup:?threads=2", "--load=1kHz", "--duration=2s"];
+    let ended = bench.run(&[&turns[..], &["-o", "turns.jsonl"]].concat());
+    assert!(matches!(ended.code, Some(0 | 1 | 3)), "{:?} {}", ended.code, ended.errors);
+    let shown = bench.run(&["report", "turns.jsonl"]);
+    let all = [&ended.text, &ended.errors, &shown.text].map(String::as_str).concat();
+    assert!(all.contains("wake-up") && !all.contains("pps") && !all.contains("packet"), "{all}");
+}
+
+#[test]
 fn nothing_that_exists_is_written_over_by_any_verb() {
     let bench = filled();
     let before = all(&bench);

@@ -6,7 +6,7 @@
 //! | 2 | version (high four bits: 2) and kind (low four: 1 packet, 2 count query, 3 count answer) |
 //! | 3 | flags; bit 0: no reply wanted; bit 1: a reflector of ours has answered it; the others are zero |
 //! | 4–7 | tag of the trial |
-//! | 8–9 | check of kind, tag, number and counts; of an answered packet all its bits are turned |
+//! | 8–9 | check of kind, flags, tag, number and counts; of an answered packet all its bits are turned, of one that wants no reply every second one |
 //! | 10–15 | packet: its index in the trial, from 0; query and answer: number of the query |
 //! | 16–39 | answer only: received, served, dropped in the queue |
 //!
@@ -26,8 +26,10 @@ const NO_REPLY: u8 = 1;
 const ANSWERED: u8 = 2;
 /// Where the flags stand.
 const FLAGS_AT: usize = 3;
-/// What is turned in the check of a packet that was answered.
-const TURNED: u16 = u16::MAX;
+/// What is turned in the check of a packet that was answered, and of one that wants no reply: a flag that was changed on the way
+/// is found too.
+const TURNED_ANSWERED: u16 = u16::MAX;
+const TURNED_NO_REPLY: u16 = 0x5555;
 /// Indices and numbers have 48 bits: a packet a nanosecond for three days.
 const NUMBERS: u64 = (1 << 48) - 1;
 
@@ -191,7 +193,12 @@ fn check_of(kind: u8, flags: u8, tag: Tag, number: u64, counts: Option<Counts>) 
         let counts = [counts.received, counts.served, counts.dropped_queue];
         counts.into_iter().fold(product, |value, count| mixed(value ^ value >> 32, count))
     });
-    (product >> 48) as u16 ^ if flags & ANSWERED == 0 { 0 } else { TURNED }
+    let turned = match flags {
+        ANSWERED => TURNED_ANSWERED,
+        NO_REPLY => TURNED_NO_REPLY,
+        _ => 0,
+    };
+    (product >> 48) as u16 ^ turned
 }
 
 /// Check and number of a header.
@@ -294,8 +301,32 @@ mod tests {
         let mut bytes = [0xd7, 1, 0x21, 1, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 5];
         // The check, by the multiplication as one would write it.
         let product = ((0x0102_0304_u128 << 32) ^ (0x21 << 48) ^ 5) * 0x9e37_79b9_7f4a_7c15;
-        bytes[8..10].copy_from_slice(&((product >> 48) as u16).to_be_bytes());
+        bytes[8..10].copy_from_slice(&((product >> 48) as u16 ^ 0x5555).to_be_bytes());
         assert_eq!(packet.encode(), bytes);
+    }
+
+    #[test]
+    fn every_single_flipped_bit_of_a_message_is_found() {
+        let counts = Counts { received: 5, served: 4, dropped_queue: 1 };
+        for (tag, number) in [(Tag(0), 0), (Tag(0x0102_0304), 77), (Tag(u32::MAX), NUMBERS)] {
+            for message in [
+                Message::Packet { tag, index: number, reply_wanted: true },
+                Message::Packet { tag, index: number, reply_wanted: false },
+                Message::Answered { tag, index: number },
+                Message::CountQuery { tag, number },
+                Message::CountAnswer { tag, number, counts },
+            ] {
+                let sent = message.encode();
+                // The rest of a query is filler.
+                let held =
+                    if matches!(message, Message::CountQuery { .. }) { HEADER_BYTES } else { sent.len() };
+                for bit in 0..8 * held {
+                    let mut bytes = sent.clone();
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                    assert!(decode(&bytes).is_err(), "bit {bit} of {message:?}");
+                }
+            }
+        }
     }
 
     #[test]

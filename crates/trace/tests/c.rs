@@ -18,6 +18,17 @@ fn compiled(name: &str, compiler: &str, flags: &[&str]) -> PathBuf {
     program
 }
 
+#[test]
+fn the_header_is_c11_by_itself_and_defines_what_it_needs() {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c11.c");
+    std::fs::write(&source, "#define DROPLINE_TRACE_IMPLEMENTATION\n#include \"dropline_trace.h\"\n")
+        .unwrap();
+    let words = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"];
+    let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c/trace");
+    let done = Command::new("cc").args(words).arg(headers).arg(&source).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 fn session(name: &str, rings: u32, capacity: u64, when_full: WhenFull) -> Session {
     let path = std::env::temp_dir().join(format!("dropline-trace-c-{name}-{}", std::process::id()));
     let _ = std::fs::remove_file(&path);

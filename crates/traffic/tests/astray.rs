@@ -30,7 +30,8 @@ fn serve(namespace: &Namespace, address: Ipv4Addr) -> RunningResponder {
 
 fn measurer(address: Ipv4Addr, reply: Reply) -> Result<UdpMeasurer, UdpError> {
     let target = UdpTarget { address: (address, PORT).into(), reply };
-    let drain = Drain { longest: Duration::from_millis(200), ..Drain::default() };
+    let drain =
+        Drain { longest: Duration::from_secs(5), quiet: Some(Duration::from_secs(1)), ..Drain::default() };
     let profile = TrafficProfile { drain, streams: Part::equal(2), ..TrafficProfile::default() };
     UdpMeasurer::new(target, profile, MeasurerOptions::default(), 1, Arc::default(), None)
 }

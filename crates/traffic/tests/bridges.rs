@@ -36,7 +36,8 @@ fn serve(lab: &Bridged) -> RunningResponder {
 
 fn measurer(lab: &Bridged) -> Result<UdpMeasurer, UdpError> {
     let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
-    let drain = Drain { longest: Duration::from_millis(200), ..Drain::default() };
+    let drain =
+        Drain { longest: Duration::from_secs(5), quiet: Some(Duration::from_secs(1)), ..Drain::default() };
     let profile = TrafficProfile { drain, ..TrafficProfile::default() };
     UdpMeasurer::new(target, profile, MeasurerOptions::default(), 1, Arc::default(), None)
 }

@@ -92,6 +92,22 @@ fn frames_of_our_own_arrive_as_any_packets_and_are_counted_as_such() {
 }
 
 #[test]
+fn frames_to_loopback_are_refused_because_it_is_not_ethernet() {
+    let Some(namespace) = built_or_skipped(Namespace::new("lo-frames")) else { return };
+    namespace.ip(&["link", "set", "dev", "lo", "up"]).unwrap();
+    let responder = namespace.run(|| Responder::default().start()).unwrap().unwrap();
+    let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(100) };
+    let measured = namespace.run(|| {
+        let means = Means { send: SendMeans::Packet, ..Means::default() };
+        let options = MeasurerOptions { means, ..MeasurerOptions::default() };
+        UdpMeasurer::new(target, TrafficProfile::default(), options, 1, Arc::default(), None)?.measure(input)
+    });
+    let why = measured.unwrap().unwrap_err().to_string();
+    assert!(why.contains("an interface that is not Ethernet (loopback"), "{why}");
+}
+
+#[test]
 fn an_interface_that_goes_down_during_a_trial_is_said_and_is_not_the_targets_loss() {
     // Both ends are in namespaces: without the interface there is no other way out.
     let Some(pair) = built_or_skipped(Pair::new()) else { return };

@@ -23,7 +23,8 @@ fn serve(namespace: &Namespace, address: Ipv4Addr) -> RunningResponder {
 
 fn measurer(address: Ipv4Addr) -> Result<UdpMeasurer, UdpError> {
     let target = UdpTarget { address: (address, PORT).into(), reply: Reply::Echo };
-    let drain = Drain { longest: Duration::from_secs(5), ..Drain::default() };
+    let drain =
+        Drain { longest: Duration::from_secs(5), quiet: Some(Duration::from_secs(1)), ..Drain::default() };
     let profile = TrafficProfile { drain, ..TrafficProfile::default() };
     UdpMeasurer::new(target, profile, MeasurerOptions::default(), 1, Arc::default(), None)
 }

@@ -14,6 +14,14 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// When any of these is set, nothing more is asked: the user wants to stop, or what is asked would go elsewhere.
+pub(crate) type Stops<'a> = &'a [&'a AtomicBool];
+
+/// Whether nothing more is to be asked.
+fn is_any(stops: Stops<'_>) -> bool {
+    stops.iter().any(|stop| stop.load(Ordering::Acquire))
+}
+
 /// How a one-way target is counted.
 pub(crate) enum Counting {
     /// It answers count queries.
@@ -38,12 +46,12 @@ impl Counting {
         socket: &UdpSocket,
         target: UdpTarget,
         whose: Whose,
-        stop: &AtomicBool,
+        stops: Stops<'_>,
     ) -> Result<Self, UdpError> {
         let source = socket.local_addr().map_err(UdpError::system("reading an address"))?;
         let mut counters = Counters::open(source.ip(), target.address);
         let before = counters.read();
-        if ask(socket, target, whose, stop)?.is_some() {
+        if ask(socket, target, whose, stops)?.is_some() {
             return Ok(Self::Asked);
         }
         // Nobody understood the queries; but they came to where packets go.
@@ -77,7 +85,7 @@ pub(crate) struct Asker<'a> {
     pub(crate) socket: &'a UdpSocket,
     pub(crate) target: UdpTarget,
     pub(crate) whose: Whose,
-    pub(crate) stop: &'a AtomicBool,
+    pub(crate) stops: Stops<'a>,
     /// How long a busy target may take to be through.
     pub(crate) longest: Duration,
     pub(crate) packet: Packet,
@@ -140,7 +148,7 @@ impl Asker<'_> {
     fn settled(&self, until: Instant) -> Result<(Counts, u64), UdpError> {
         let mut last = None;
         for queries in 1.. {
-            let Some(counts) = ask(self.socket, self.target, self.whose, self.stop)? else {
+            let Some(counts) = ask(self.socket, self.target, self.whose, self.stops)? else {
                 return Err(UdpError::NotCounted { target: self.target.address });
             };
             if (counts.waiting() == 0 && last == Some(counts)) || Instant::now() >= until {
@@ -158,7 +166,7 @@ impl Asker<'_> {
 
     fn pause(&self) -> Result<(), UdpError> {
         std::thread::sleep(LOOK_EVERY);
-        if self.stop.load(Ordering::Relaxed) { Err(UdpError::Interrupted) } else { Ok(()) }
+        if is_any(self.stops) { Err(UdpError::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -167,9 +175,9 @@ pub(crate) fn ask(
     socket: &UdpSocket,
     target: UdpTarget,
     whose: Whose,
-    stop: &AtomicBool,
+    stops: Stops<'_>,
 ) -> Result<Option<Counts>, UdpError> {
-    ask_times(QUERIES, socket, target, whose, stop)
+    ask_times(QUERIES, socket, target, whose, stops)
 }
 
 /// The same with so many queries until nobody is taken to answer.
@@ -178,11 +186,14 @@ pub(crate) fn ask_times(
     socket: &UdpSocket,
     target: UdpTarget,
     whose: Whose,
-    stop: &AtomicBool,
+    stops: Stops<'_>,
 ) -> Result<Option<Counts>, UdpError> {
     let mut batch = ReceiveBatch::new(QUERY_BYTES);
     let mut refused = None;
     for sent in 1..=queries {
+        if is_any(stops) {
+            return Err(UdpError::Interrupted);
+        }
         // Each has a number of its own, of the bits that a message has: what comes again and again is not answered.
         let number = (monotonic_ns() / 1000) & u64::from(u32::MAX);
         let query = Message::CountQuery { tag: whose.tag(), number };
@@ -197,7 +208,7 @@ pub(crate) fn ask_times(
         }
         let until = Instant::now() + ANSWER_WITHIN;
         loop {
-            if stop.load(Ordering::Relaxed) {
+            if is_any(stops) {
                 return Err(UdpError::Interrupted);
             }
             let left = until.saturating_duration_since(Instant::now());

@@ -2,7 +2,7 @@
 //! target itself counted, what it did meanwhile.
 
 use super::counters::Counters;
-use super::counting::{Counted, ask_times};
+use super::counting::{Counted, Stops, ask_times};
 use super::watch::Watch;
 use crate::packet::attribution::Whose;
 use crate::progress::Progress;
@@ -169,8 +169,8 @@ impl Evidence {
     }
 
     /// Asks the target what it saw of a trial; `None` if it does not answer such queries.
-    pub(crate) fn ask(&mut self, whose: Whose, stop: &AtomicBool) -> Option<Counts> {
-        let ask = |queries, socket: &UdpSocket| ask_times(queries, socket, self.target, whose, stop).ok()?;
+    pub(crate) fn ask(&mut self, whose: Whose, stops: Stops<'_>) -> Option<Counts> {
+        let ask = |queries, socket: &UdpSocket| ask_times(queries, socket, self.target, whose, stops).ok()?;
         match &self.query {
             Query::Answers(socket) => ask(QUERIES, socket),
             Query::Silent => None,

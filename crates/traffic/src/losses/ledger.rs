@@ -1,6 +1,6 @@
 //! What is known of a trial's packets beside its replies: counters before and after, and what the target counted.
 
-use super::counting::{Asker, Before, Counted, Counting};
+use super::counting::{Asker, Before, Counted, Counting, Stops};
 use super::evidence::{Around, Evidence, Known, Watching};
 use crate::error::UdpError;
 use crate::packet::attribution::Whose;
@@ -65,10 +65,10 @@ impl Ledger {
         &mut self,
         socket: &UdpSocket,
         whose: Whose,
-        stop: &AtomicBool,
+        stops: Stops<'_>,
     ) -> Result<Opening, UdpError> {
         let target = match self.of.target.reply {
-            Reply::None => Some(self.asker(socket, whose, stop)?.before()?),
+            Reply::None => Some(self.asker(socket, whose, stops)?.before()?),
             Reply::Echo | Reply::Any | Reply::Service(_) => None,
         };
         Ok(Opening { counters: self.evidence().before(), target })
@@ -85,7 +85,8 @@ impl Ledger {
         self.evidence().watch_while(progress, epoch, held, work)
     }
 
-    /// As soon as the drain has ended: what a one-way target served becomes what was forwarded.
+    /// As soon as the drain has ended: what a one-way target served becomes what was forwarded. It is not asked where that
+    /// would go elsewhere, which is set in `astray`.
     ///
     /// # Errors
     /// If it is gone.
@@ -95,10 +96,11 @@ impl Ledger {
         socket: &UdpSocket,
         whose: Whose,
         watched: Option<TargetActivity>,
+        astray: &AtomicBool,
         trial: &mut Trial,
     ) -> Result<Closing, UdpError> {
         let counted = match &opening.target {
-            Some(before) => self.count_one_way(socket, before, whose, trial)?,
+            Some(before) => self.count_one_way(socket, before, whose, astray, trial)?,
             None => Counted::default(),
         };
         let around = self.evidence().after(opening.counters, watched);
@@ -110,13 +112,13 @@ impl Ledger {
         Ok(Closing { around, counted })
     }
 
-    /// Asks the target what it saw of a trial whose packets did not all come back.
+    /// Asks the target what it saw of a trial whose packets did not all come back, unless that would go elsewhere.
     /// A service would not understand it.
-    pub(crate) fn ask(&mut self, closing: &mut Closing, whose: Whose) {
+    pub(crate) fn ask(&mut self, closing: &mut Closing, whose: Whose, astray: &AtomicBool) {
         if matches!(self.of.target.reply, Reply::Service(_)) {
             return;
         }
-        closing.counted.counts = self.evidence().ask(whose, &NEVER);
+        closing.counted.counts = self.evidence().ask(whose, &[astray]);
     }
 
     /// Says in a trial, whose counts are complete, where its packets were lost.
@@ -131,9 +133,16 @@ impl Ledger {
         socket: &UdpSocket,
         before: &Before,
         whose: Whose,
+        astray: &AtomicBool,
         trial: &mut Trial,
     ) -> Result<Counted, UdpError> {
-        match self.asker(socket, whose, &NEVER)?.count(before, trial) {
+        let stops = [astray];
+        match self.asker(socket, whose, &stops)?.count(before, trial) {
+            // What leads packets elsewhere is said by whoever found it.
+            Err(UdpError::Interrupted) => {
+                trial.forwarded = trial.offered;
+                Ok(Counted::default())
+            }
             Err(UdpError::Closed { .. } | UdpError::NotCounted { .. }) if trial.offered > 0 => {
                 let refused = trial.refused.values().sum();
                 if !trial.caveats.iter().any(|caveat| matches!(caveat, Caveat::TargetUnreachable { .. })) {
@@ -168,14 +177,14 @@ impl Ledger {
         &'a mut self,
         socket: &'a UdpSocket,
         whose: Whose,
-        stop: &'a AtomicBool,
+        stops: Stops<'a>,
     ) -> Result<Asker<'a>, UdpError> {
         let Account { target, packet, longest, .. } = self.of;
         let counting = match self.counting.take() {
             Some(known) => known,
-            None => Counting::find(socket, target, whose, stop)?,
+            None => Counting::find(socket, target, whose, stops)?,
         };
         let counting = self.counting.insert(counting);
-        Ok(Asker { counting, socket, target, whose, stop, longest, packet })
+        Ok(Asker { counting, socket, target, whose, stops, longest, packet })
     }
 }

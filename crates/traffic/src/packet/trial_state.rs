@@ -2,7 +2,8 @@
 
 use super::stamps::Stamps;
 use crate::progress::Progress;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// One trial's packets under way.
@@ -23,6 +24,9 @@ pub(crate) struct TrialState<'a> {
     /// When the sending time was over; [`RUNNING`] until then.
     finished_ns: AtomicU64,
     halted: AtomicBool,
+    /// When nobody seemed to be there first, and by which error of the system; none yet: 0.
+    nobody_ns: AtomicU64,
+    nobody: AtomicI32,
     /// Bytes that waited at the target's socket when that was last looked at.
     held: AtomicU64,
     /// The settable clock is set, as a test has it.
@@ -70,6 +74,8 @@ impl<'a> TrialState<'a> {
             forwarded: Cell::default(),
             finished_ns: AtomicU64::new(RUNNING),
             halted: AtomicBool::new(false),
+            nobody_ns: AtomicU64::new(0),
+            nobody: AtomicI32::new(0),
             held: AtomicU64::new(0),
             step,
         }
@@ -136,6 +142,22 @@ impl<'a> TrialState<'a> {
     /// Whether the user wants to stop, or packets leave beside their way.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.astray.is_some_and(|astray| astray.load(Ordering::Relaxed))
+    }
+
+    /// Notes that an error says that nobody is there, of whom nothing came back; whether that has been so for long. A first answer
+    /// may take its time, and a rule may reject packets meanwhile.
+    pub(crate) fn is_nobody_there(&self, error: &io::Error) -> bool {
+        const LONG_NS: u64 = 1_000_000_000;
+        let now = self.now_ns().max(1);
+        let noted = self.nobody_ns.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+        self.nobody.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
+        now.saturating_sub(noted.err().unwrap_or(now)) >= LONG_NS
+    }
+
+    /// What says so, where nothing came back by the end of the trial either.
+    pub(crate) fn nobody(&self) -> Option<io::Error> {
+        let code = self.nobody.load(Ordering::Relaxed);
+        (code != 0).then(|| io::Error::from_raw_os_error(code))
     }
 
     pub(crate) fn halt(&self) {

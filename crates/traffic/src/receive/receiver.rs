@@ -178,10 +178,11 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// A target that was there and is gone is a result; one that never was there is an error.
+    /// A target that was there and is gone is a result; one that never was there is an error, once that is plain.
     fn report(&mut self, error: io::Error, flight: &TrialState<'_>) -> io::Result<()> {
         let gone = crate::error::ends_trial(&error) && error.raw_os_error() != Some(libc::EMSGSIZE);
-        if !gone || !(self.was_there || flight.forwarded() > 0) {
+        let was_there = self.was_there || flight.forwarded() > 0;
+        if !gone || !was_there && flight.is_nobody_there(&error) {
             return Err(error);
         }
         self.counts.report(&error, flight.now_ns());

@@ -271,7 +271,9 @@ impl Sender<'_> {
                         let is_each = calls.are_all_refused();
                         match ends_trial(&error) {
                             true if error.raw_os_error() == Some(libc::EMSGSIZE) => return Err(error),
-                            true if !was_there && is_each => return Err(error),
+                            true if !was_there && is_each && flight.is_nobody_there(&error) => {
+                                return Err(error);
+                            }
                             true => sent.unreachable(&error, after, packets as u64),
                             false
                                 if sent.offered == 0

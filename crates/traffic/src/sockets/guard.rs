@@ -6,7 +6,7 @@ use super::leash::Leash;
 use crate::error::NoLeash;
 use crate::kernel::lookout::Lookout;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -116,6 +116,11 @@ impl Guard {
                 moved.or(why.leads()).map(Some).ok_or(())
             }
         }
+    }
+
+    /// Why nothing more is sent, where `what` came to lead packets elsewhere: it may be gone by now, and is said all the same.
+    pub(crate) fn refusing(&mut self, address: IpAddr, what: String) -> NoLeash {
+        self.look().err().unwrap_or(NoLeash::NotLooked { address, why: what })
     }
 
     /// What leads packets elsewhere now, where that is to be seen.

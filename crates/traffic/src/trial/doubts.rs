@@ -66,11 +66,16 @@ pub(crate) fn blame_a_link_that_was_down(trial: &mut Trial) {
     if !trial.caveats.iter().any(is_down) {
         return;
     }
+    let of_a_link: u64 = OF_A_LINK.iter().filter_map(|error| trial.refused.get(*error)).sum();
     for caveat in &mut trial.caveats {
-        if let Caveat::GeneratorLimited { error: Some(error), .. } = caveat
-            && OF_A_LINK.contains(&error.as_str())
-        {
-            *error = "link_down".into();
+        let Caveat::GeneratorLimited { intended, offered, error, .. } = caveat else { continue };
+        let is_of_it = match error {
+            Some(error) => OF_A_LINK.contains(&error.as_str()),
+            // The system has several words for it, none of which is said of most packets.
+            None => of_a_link > 0 && 2 * of_a_link >= intended.saturating_sub(*offered),
+        };
+        if is_of_it {
+            *error = Some("link_down".into());
         }
     }
 }
@@ -188,6 +193,26 @@ mod tests {
         assert_eq!(most(100, Some("ECONNREFUSED")).as_deref(), Some("ENOBUFS"));
         assert_eq!((most(121, Some("ECONNREFUSED")), most(181, None)), (None, None));
         assert_eq!(refused_most(&BTreeMap::new(), 1, None), None);
+    }
+
+    #[test]
+    fn what_a_link_that_was_down_refused_is_its_doing_however_many_words_the_system_has_for_it() {
+        let input = TrialInput { load: Rate::pps(1e3).unwrap(), duration: Duration::from_secs(1) };
+        let blamed = |error: Option<&str>, refused: &[(&str, u64)]| {
+            let mut trial = Trial::new(1, input, 1);
+            trial.refused = refused.iter().map(|(error, count)| ((*error).to_owned(), *count)).collect();
+            let (error, interface) = (error.map(str::to_owned), None);
+            trial.caveats.push(Caveat::GeneratorLimited { intended: 1000, offered: 800, error, interface });
+            trial.caveats.push(Caveat::LinkDown { interface: "near".into() });
+            blame_a_link_that_was_down(&mut trial);
+            match trial.caveats.swap_remove(0) {
+                Caveat::GeneratorLimited { error, .. } => error.as_deref() == Some("link_down"),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(blamed(None, &[("EAGAIN", 70), ("ENOBUFS", 70), ("ENETDOWN", 60)]));
+        assert!(blamed(Some("ENOBUFS"), &[("ENOBUFS", 200)]));
+        assert!(!blamed(None, &[("ENOBUFS", 99)]) && !blamed(None, &[]) && !blamed(Some("EPERM"), &[]));
     }
 
     #[test]

@@ -260,6 +260,12 @@ impl Exchange {
             (Some(error), _) | (None, Err(error)) => return Err(setup.meaning(error, sent.offered)),
             (None, Ok(received)) => received,
         };
+        if let Some(error) = flight.nobody()
+            && received.forwarded + received.different.iter().sum::<u64>() == 0
+            && !flight.is_stopped()
+        {
+            return Err(setup.meaning(error, sent.offered));
+        }
         let reading = reading(self.asking.as_ref(), whose, &self.content, &self.spread);
         let strayed = self.elsewhere.take(reading, had_their_turn, &received.seen);
         let (packets, departed, arrived) = logs.together();

@@ -167,9 +167,7 @@ impl UdpMeasurer {
         let ask = || reach(&self.setup, &self.exchange, whose, round_trip, &astray);
         let (reached, came) = self.guard.during(&astray, ask);
         if let Some(what) = came {
-            // What came may be gone by now: then it is said all the same.
-            let gone = || NoLeash::NotLooked { address: target.ip(), why: what };
-            return Err(no_leash(self.guard.look().err().unwrap_or_else(gone)));
+            return Err(no_leash(self.guard.refusing(target.ip(), what)));
         }
         match reached {
             // Whether it is these streams alone, or nobody, that it does not answer any more.
@@ -229,6 +227,11 @@ impl Measurer for UdpMeasurer {
         let mut guard = std::mem::take(&mut self.guard);
         let (trial, came) = guard.during(&astray, || self.perform_once_there(input, whose, &astray));
         self.guard = guard;
+        // Nothing was sent by then but what is asked before a trial.
+        if let (Err(UdpError::Interrupted), Some(what)) = (&trial, &came) {
+            let why = self.guard.refusing(target.ip(), what.clone());
+            return Err(UdpError::NoLeash { target, why });
+        }
         let mut trial = trial.map_err(|why| match why {
             UdpError::TooLong { target, payload, .. } => {
                 let link = self.beside.carries_least(target.ip().to_canonical());
@@ -284,7 +287,7 @@ impl UdpMeasurer {
     /// A trial, but for what it cost.
     fn perform(&mut self, input: TrialInput, whose: Whose, astray: &AtomicBool) -> Result<Trial, UdpError> {
         let mut trial = Trial::new(whose.number, input, self.setup.profile.trial_seed(whose.number));
-        let opening = self.ledger.open(self.exchange.socket(), whose, &self.setup.stop)?;
+        let opening = self.ledger.open(self.exchange.socket(), whose, &[&self.setup.stop, astray])?;
         let (moved, left) = self.move_watched(whose, astray, &mut trial);
         let Moved { watched, seen, strayed } = moved?;
         if let Some(left) = &left {
@@ -294,13 +297,14 @@ impl UdpMeasurer {
         }
         let (packet, target) = (self.setup.profile.packet, self.setup.target.address.ip().to_canonical());
         trial.caveats.extend(too_long(packet, target, self.beside.carries_least(target)));
-        let mut closing = self.ledger.close(opening, self.exchange.socket(), whose, watched, &mut trial)?;
+        let socket = self.exchange.socket();
+        let mut closing = self.ledger.close(opening, socket, whose, watched, astray, &mut trial)?;
         if self.setup.is_answered() {
             if !astray.load(Ordering::Acquire) {
                 self.replies.check(&self.setup, &trial)?;
             }
             if trial.lost() > 0 {
-                self.ledger.ask(&mut closing, whose);
+                self.ledger.ask(&mut closing, whose, astray);
             }
         }
         self.rest();

@@ -60,7 +60,13 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let mut guard = Guard::over(&socket, target.address).map_err(no_leash)?;
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
     if target.reply == Reply::None {
-        Counting::find(&socket, target, whose, stop)?;
+        let astray = AtomicBool::new(false);
+        let (found, came) =
+            guard.during(&astray, || Counting::find(&socket, target, whose, &[stop, &astray]));
+        if let Some(what) = came {
+            return Err(no_leash(guard.refusing(target.address.ip(), what)));
+        }
+        found?;
         return Ok(Probed { round_trip_ns: None, said: None, origin: Origin::Own, reply_bytes: 0 });
     }
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());

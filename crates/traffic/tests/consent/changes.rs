@@ -1,6 +1,6 @@
 //! What changes in mid-trial in any namespace of the way, and what does not matter there.
 
-use super::leaving::{LONG, assert_ended, trials_while};
+use super::leaving::{LONG, assert_ended, trials_of_while, trials_while};
 use super::*;
 use dropline_traffic::Guard;
 
@@ -66,9 +66,14 @@ fn what_a_bridge_comes_to_do_with_frames_ends_the_trial_though_no_packet_has_its
         lab.bridge.nft(&wiped_at("to-stranger")).unwrap();
         let comes = || {
             if !is_moved {
-                bridge(&lab, &["fdb", "replace", &hardware, "dev", "to-stranger", "master", "static"]);
-                if is_undone {
-                    bridge(&lab, &["fdb", "replace", &hardware, "dev", &far, "master", "static"]);
+                let replace = ["fdb", "replace", &hardware, "dev", "to-stranger", "master", "static"];
+                // Another entry is moved back by the next frame from there.
+                match is_undone {
+                    false => bridge(&lab, &[&replace[..], &["sticky"]].concat()),
+                    true => {
+                        bridge(&lab, &replace);
+                        bridge(&lab, &["fdb", "replace", &hardware, "dev", &far, "master", "static"]);
+                    }
                 }
                 return;
             }
@@ -90,6 +95,34 @@ fn what_a_bridge_comes_to_do_with_frames_ends_the_trial_though_no_packet_has_its
         let is_refused = matches!(next, Err(UdpError::NoLeash { .. }));
         assert!(is_refused || is_undone, "{next:?}");
     }
+}
+
+#[test]
+fn nothing_is_asked_after_a_trial_whose_packets_were_led_elsewhere() {
+    let Some(lab) = built(Bridged::new()) else { return };
+    let Some(stranger) = stranger_beside(&lab) else { return };
+    let served = serve(&lab.target, lab.target_address);
+    // A question is shorter than a packet of the trial.
+    stranger
+        .nft("table inet counted { counter asked { }; chain in { type filter hook prerouting priority -300; udp length 48 counter name asked; }; }")
+        .unwrap();
+    let asked = || {
+        let said = stranger.nft("list counter inet counted asked").unwrap();
+        let count = said.split("packets ").nth(1).unwrap().split(' ').next().unwrap();
+        count.parse::<u64>().unwrap()
+    };
+    let (_, hardware) = port_to(&lab, &stranger, Pair::NEAR);
+    let comes = || {
+        let words =
+            ["neigh", "replace", "10.9.0.2", "lladdr", &hardware, "dev", Pair::NEAR, "nud", "permanent"];
+        lab.client.ip(&words).unwrap();
+    };
+    let before = got(&stranger);
+    let (trial, next) = trials_of_while(Reply::None, &lab.client, &served, lab.target_address, comes);
+    assert_ended(&trial, &hardware);
+    assert!(got(&stranger) > before, "packets of the trial came there: else nothing was led elsewhere");
+    assert!(matches!(next, Err(UdpError::NoLeash { .. })), "{next:?}");
+    assert_eq!(asked(), 0, "questions to another host");
 }
 
 #[test]

@@ -130,9 +130,9 @@ fn no_packet_is_sent_where_an_extension_of_iptables_sets_the_time_to_live() {
 #[test]
 fn a_rule_that_comes_during_a_trial_is_said_and_before_a_trial_ends_the_search() {
     let Some(lab) = built(Pair::new()) else { return };
-    let _there = serve(&lab.target, lab.target_address);
+    let there = serve(&lab.target, lab.target_address);
     let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
-    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(600) };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_secs(5) };
     // One for others says nothing of this trial.
     let others = "table ip others {\n chain out { type filter hook output priority 0; ip daddr 10.9.9.9 ip ttl set 64; udp dport 9 ip ttl set 64; }\n}";
     let rules = format!(
@@ -144,9 +144,10 @@ fn a_rule_that_comes_during_a_trial_is_said_and_before_a_trial_ends_the_search()
         let mut measurer =
             UdpMeasurer::new(target, TrafficProfile::default(), options, 1, Arc::default(), None).unwrap();
         let mut while_comes = |rules: &str| {
+            let before = there.counts().received;
             std::thread::scope(|scope| {
                 let come = || {
-                    std::thread::sleep(Duration::from_millis(300));
+                    wait_for_some(&there, before);
                     lab.client.nft(rules).unwrap();
                 };
                 let comes = std::thread::Builder::new().spawn_scoped(scope, come).unwrap();

@@ -12,7 +12,18 @@ pub(super) fn trials_while(
     address: Ipv4Addr,
     comes: impl FnOnce() + Send,
 ) -> (Trial, Result<Trial, UdpError>) {
-    let target = UdpTarget { address: (address, PORT).into(), reply: Reply::Echo };
+    trials_of_while(Reply::Echo, client, served, address, comes)
+}
+
+/// The same of a target that replies so.
+pub(super) fn trials_of_while(
+    reply: Reply,
+    client: &Namespace,
+    served: &RunningResponder,
+    address: Ipv4Addr,
+    comes: impl FnOnce() + Send,
+) -> (Trial, Result<Trial, UdpError>) {
+    let target = UdpTarget { address: (address, PORT).into(), reply };
     let drain = Drain { longest: Duration::from_millis(200), ..Drain::default() };
     let profile = TrafficProfile { drain, ..TrafficProfile::default() };
     let input = |duration| TrialInput { load: Rate::pps(500.0).unwrap(), duration };

@@ -35,12 +35,21 @@ fn serve(namespace: &Namespace, address: Ipv4Addr) -> RunningResponder {
 /// A hundred packets, as any trial would send them.
 fn offer(namespace: &Namespace, address: Ipv4Addr) -> Result<Trial, UdpError> {
     let target = UdpTarget { address: (address, PORT).into(), reply: Reply::Echo };
-    let drain = Drain { longest: Duration::from_millis(100), ..Drain::default() };
+    let drain =
+        Drain { longest: Duration::from_secs(5), quiet: Some(Duration::from_secs(2)), ..Drain::default() };
     let profile = TrafficProfile { drain, ..TrafficProfile::default() };
     let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(100) };
     let options = MeasurerOptions::default();
     let measure = || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);
     namespace.run(measure).unwrap()
+}
+
+/// Waits until a trial is under way: some packets came to its target since it had `before`.
+fn wait_for_some(served: &RunningResponder, before: u64) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while served.counts().received < before + 50 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A packet of a program that asks nobody must arrive: else the rule that leads it away does not work.
@@ -117,11 +126,22 @@ fn assert_refused(client: &Namespace, address: Ipv4Addr, stranger: &Namespace, w
 
 /// As [`offer`], from eight ports in a row.
 fn offer_from(first_port: u16, namespace: &Namespace, address: Ipv4Addr) -> Result<Trial, UdpError> {
+    offer_for(Duration::from_millis(100), first_port, namespace, address)
+}
+
+/// The same for so long: what keeps a generator waiting leaves time for some packets all the same.
+fn offer_for(
+    duration: Duration,
+    first_port: u16,
+    namespace: &Namespace,
+    address: Ipv4Addr,
+) -> Result<Trial, UdpError> {
     let target = UdpTarget { address: (address, PORT).into(), reply: Reply::Echo };
-    let drain = Drain { longest: Duration::from_millis(100), ..Drain::default() };
+    let drain =
+        Drain { longest: Duration::from_secs(5), quiet: Some(Duration::from_secs(2)), ..Drain::default() };
     let streams = (0..8).map(|number| Part { name: number.to_string(), share: 1 }).collect();
     let profile = TrafficProfile { drain, streams, ..TrafficProfile::default() };
-    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(100) };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration };
     let sources = Sources { first_port: Some(first_port), ..Sources::default() };
     let options = MeasurerOptions { sources, ..MeasurerOptions::default() };
     let measure = || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);

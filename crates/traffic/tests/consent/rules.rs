@@ -9,8 +9,9 @@ fn at_output(rule: &str) -> String {
 
 #[test]
 fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
+    use std::sync::atomic::Ordering::Relaxed;
     let Some(lab) = built(Pair::new()) else { return };
-    let _there = serve(&lab.target, lab.target_address);
+    let there = serve(&lab.target, lab.target_address);
     let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
     let port = PORT.to_string();
     let older = |what: &str| {
@@ -31,12 +32,16 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
     let ways: [&(dyn Fn(&str) -> bool + Sync); 2] = [&newer, &older];
     // The portable build asks the kernel for no older table.
     for way in ways.into_iter().take(if cfg!(feature = "portable") { 1 } else { 2 }) {
-        let came = AtomicBool::new(false);
+        let (came, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let before = there.counts().received;
         let measured = std::thread::scope(|scope| {
             let come = || {
-                std::thread::sleep(Duration::from_millis(500));
-                came.store(way("-A"), std::sync::atomic::Ordering::Relaxed);
-                std::thread::sleep(Duration::from_secs(1));
+                wait_for_some(&there, before);
+                came.store(way("-A"), Relaxed);
+                let until = Instant::now() + Duration::from_secs(10);
+                while !ended.load(Relaxed) && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 way("-D")
             };
             let comes = std::thread::Builder::new().spawn_scoped(scope, come).unwrap();
@@ -48,7 +53,9 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
                     load: Rate::pps(1_000.0).unwrap(),
                     duration: Duration::from_millis(ms),
                 };
-                let during = measurer.measure(input(20_000))?;
+                let during = measurer.measure(input(20_000));
+                ended.store(true, Relaxed);
+                let during = during?;
                 // It ended at once: the rule is there still, and no other is made before it is gone.
                 let until = Instant::now() + Duration::from_secs(20);
                 let after = loop {
@@ -185,6 +192,30 @@ fn a_translation_that_packets_may_meet_is_refused_and_named_and_one_to_an_own_ad
 }
 
 #[test]
+fn packets_that_a_rule_rejects_are_no_closed_port_though_the_first_answer_takes_long() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let listen = SocketAddr::from((lab.target_address, PORT));
+    let slow =
+        Responder { listen, service_time: Duration::from_millis(50), queue: 1000, ..Responder::default() };
+    let _there = lab.target.run(|| slow.start()).unwrap().unwrap();
+    let rule = format!("udp dport {PORT} numgen inc mod 2 0 reject");
+    lab.target
+        .nft(&format!("table ip dropline {{ chain led {{ type filter hook input priority 0; {rule}; }}; }}"))
+        .unwrap();
+    let target = UdpTarget { address: listen, reply: Reply::Echo };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(200) };
+    let measured = lab.client.run(|| {
+        let options = MeasurerOptions::default();
+        // However long a busy machine keeps the service waiting.
+        let drain = Drain { longest: Duration::from_secs(10), quiet: None, ..Drain::default() };
+        let profile = TrafficProfile { drain, ..TrafficProfile::default() };
+        UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input)
+    });
+    let trial = measured.unwrap().unwrap();
+    assert!(trial.forwarded > 0 && trial.lost() > 0, "{trial:?}");
+}
+
+#[test]
 fn one_packet_in_nine_that_a_rule_rejects_is_a_loss_with_its_place_and_refuses_no_trial() {
     let Some(lab) = built(Pair::new()) else { return };
     let address = SocketAddr::from((lab.target_address, PORT));
@@ -200,12 +231,14 @@ fn one_packet_in_nine_that_a_rule_rejects_is_a_loss_with_its_place_and_refuses_n
             let asked = || probe(target, &TrafficProfile::default(), &AtomicBool::new(false));
             let probed = lab.client.run(asked).unwrap();
             assert!(probed.is_ok(), "{hook} {verdict}: {probed:?}");
-            let offered = offer_from(4000, &lab.client, lab.target_address);
+            let offered = offer_for(Duration::from_secs(1), 4000, &lab.client, lab.target_address);
             let trial = offered.unwrap_or_else(|why| panic!("{hook} {verdict}: {why}"));
             let lost_at = trial.lost_at.clone().unwrap_or_default();
             if let Some(place) = place {
                 let lost = lost_at.get(place).copied().unwrap_or(0);
-                assert!(lost > 0 && lost * 10 >= trial.lost() * 9, "{hook} {verdict}: {lost_at:?}");
+                // Beside busy neighbours some come back after the drain.
+                let late = lost_at.get("late").copied().unwrap_or(0);
+                assert!(lost > 0 && lost * 10 >= (trial.lost() - late) * 9, "{hook} {verdict}: {lost_at:?}");
             } else {
                 assert!(trial.refused.values().sum::<u64>() > 0, "{hook} {verdict}: {:?}", trial.refused);
             }

@@ -93,8 +93,8 @@ impl fmt::Display for Caveat {
             ),
             Self::LeftElsewhere { packets, interface } => write!(
                 f,
-                "not valid as a judgement of the target: {} of the trial, or copies, left by {interface}, which is not on the way \
-                 to the target or back, so the trial was ended, and no other is made while packets leave there; a rule, a \
+                "not valid as a judgement of the target: at least {} of the trial, or copies, left by {interface}, which is not \
+                 on the way to the target or back, so the trial was ended, and no other is made while packets leave there; a rule, a \
                  route or a filter that came during the trial leads them ( ip rule,  ip route,  nft list ruleset,  tc filter \
                  show  have it): take it away and measure again",
                 number_of(*packets, "packet")
