@@ -148,7 +148,7 @@ fn a_search_whose_last_line_has_no_room_tells_the_command_that_resumes_it() {
     let Ended { code, text, errors } =
         ended(&bench, "prlimit", &[&[room.as_str(), PROGRAM], &words[..], &["r.jsonl"]].concat());
     assert_eq!(code, Some(4), "{errors}");
-    assert!(text.contains("go on  dropline search --resume r.jsonl") && !text.contains("page "), "{text}");
+    assert!(text.contains("resume  dropline search --resume r.jsonl") && !text.contains("page "), "{text}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn budgets() -> String {
         None => format!("{} none", algorithm.name()),
     };
     format!(
-        "Stop when the trials took this long together [default: {}]",
+        "Stop when the trials, each with its waits, took this long together [default: {}]",
         AlgorithmPlan::all().map(budget).join(", ")
     )
 }
