@@ -29,6 +29,9 @@ pub(crate) fn sentence(found: &Explanation) -> String {
 /// How many were lost, where, and why.
 pub(crate) fn headline(found: &Explanation) -> String {
     let offered = plural(found.offered, "packet");
+    if found.offered == 0 {
+        return "No packet came: there is nothing to explain.".into();
+    }
     if found.lost == 0 && found.lacks.contains(&Lack::NoReplies) {
         return format!(
             "None of {offered} was lost before the program; what it does with them afterwards was not watched."

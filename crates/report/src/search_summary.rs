@@ -2,8 +2,11 @@
 
 mod goal_words;
 mod sentence;
+mod widths;
 
 pub(crate) use goal_words::{attributes, effective_words, goal_words, limit_words, loss_words};
+use widths::WIDTH_DIGITS;
+pub(crate) use widths::{relative_width, width, width_words};
 
 use crate::denial::{disputed, that_count};
 use crate::json_word::word;
@@ -414,20 +417,6 @@ impl<'a> SearchSummary<'a> {
 /// holds so far.
 const SOON: f64 = 10.0;
 
-/// Digits of how wide an interval is.
-const WIDTH_DIGITS: i32 = 2;
-
-/// How wide an interval is, and what was asked for where that was not reached: in as many digits as tell them apart.
-pub(crate) fn width_words(width: f64, asked: f64) -> String {
-    if width <= asked * (1.0 + 1e-9) {
-        return number::percent_of(width, WIDTH_DIGITS);
-    }
-    let told = |digits| [width, asked].map(|width| number::percent_of(width, digits));
-    let [width, asked] =
-        (WIDTH_DIGITS..=9).map(told).find(|[width, asked]| width != asked).unwrap_or_else(|| told(3));
-    format!("{width}, asked {asked}")
-}
-
 /// Colours that the palette has; further goals share the last.
 fn palette(place: usize) -> usize {
     place.min(3)
@@ -443,15 +432,4 @@ fn round(value: f64) -> f64 {
 fn round_up(value: f64) -> f64 {
     let step = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
     (value / step - 1e-9).ceil() * step
-}
-
-/// Relative distance of the bounds, (upper − lower) ÷ upper.
-pub(crate) fn width(answer: &AnswerLine) -> Option<f64> {
-    relative_width(answer.lower_pps, answer.upper_pps)
-}
-
-/// (upper − lower) ÷ upper.
-pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f64> {
-    let (lower, upper) = (lower?, upper?);
-    (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
 }

@@ -74,7 +74,7 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
-    let listen = plan::address("--listen", &args.listen, "an ADDR:PORT")?;
+    let listen = plan::address("--listen", &args.listen, "an ADDR:PORT, such as 127.0.0.1:7007")?;
     let buffer =
         args.buffer.as_deref().map(|text| plan::read("--buffer", quantities::bytes(text))).transpose()?;
     if args.times.is_some() && args.queue > 0 {
