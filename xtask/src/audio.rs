@@ -18,7 +18,7 @@ pub(crate) fn test() -> Done {
         holds(target, &trial)?;
     }
     let search =
-        ["search", "jack:", "--goal", "0.5", "--max-trials", "3", "--max-load", "375Hz", "--budget", "20s"];
+        ["search", "jack:", "--goal", "50%", "--max-trials", "3", "--max-load", "375Hz", "--budget", "20s"];
     last_trial(&dropline, &search, &directory)?;
     running(&dropline, &directory)?;
     killed(&dropline, &directory)?;

@@ -146,8 +146,8 @@ fn met<'a>(line: &str, avoided: &'a [String]) -> Option<&'a String> {
         format!(" {} ", words.collect::<Vec<_>>().join(" ").to_lowercase())
     };
     let line = spaced(line);
-    // There is no Y; by chance: sentences as they should be.
-    let line = [" there is no ", " there are no ", " by chance "]
+    // There is no Y, it stands still: sentences as they should be.
+    let line = [" there is no ", " there are no ", " stands still "]
         .iter()
         .fold(line, |line, said| line.replace(said, " "));
     avoided.iter().find(|word| line.contains(&spaced(word)))

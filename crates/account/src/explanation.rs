@@ -144,7 +144,7 @@ impl Model {
 const IN_TURNS: usize = 16;
 /// Explains a trial's loss.
 pub fn explain(evidence: &Evidence<'_>) -> Explanation {
-    let served = Served::of(evidence.packets);
+    let served = Served::of(evidence.packets).filter(Served::is_known);
     let found = explained(evidence, served.as_ref());
     let charged = truesize(evidence.usual_payload(), evidence.family);
     let Some(doubt) = pace::doubt(&found, evidence, charged) else { return found };

@@ -60,6 +60,14 @@ impl Served {
     /// Fewer packets that waited say too little about the service time.
     const FEWEST: usize = 8;
 
+    /// Twice its error may be so large a part of a service time that is stated.
+    const KNOWN: f64 = 0.5;
+
+    /// Whether the service time is known well enough to say how fast the server is at most.
+    pub fn is_known(&self) -> bool {
+        2.0 * self.error_ns <= Self::KNOWN * self.mean_ns
+    }
+
     /// What the replies say; `None` where none were seen, or too few of packets that waited.
     pub fn of(packets: &PacketTimes) -> Option<Self> {
         let clumps = clumps(packets);
@@ -244,6 +252,14 @@ mod tests {
             (0..1000u64).map(|n| (n * 1000, Some((n / 10 + 1) * 10 * 40_000))).collect();
         let served = Served::of(&times(&packets)).unwrap();
         assert_eq!((served.mean_ns, served.stalls.total_ns()), (40_000.0, 0));
+    }
+
+    #[test]
+    fn a_service_time_that_may_be_half_of_itself_is_not_known() {
+        let of = |mean_ns, error_ns| Served { mean_ns, error_ns, ..Served::of(&bursts(None)).unwrap() };
+        assert!(Served::of(&bursts(None)).unwrap().is_known() && of(36_500.0, 6_850.0).is_known());
+        // As seen of a server that takes 200 us: 16.6 us, and 105 us a packet.
+        assert!(!of(16_600.0, 6_250.0).is_known() && !of(105_000.0, 130_500.0).is_known());
     }
 
     #[test]

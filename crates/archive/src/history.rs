@@ -265,7 +265,7 @@ impl History {
         });
         written.map_err(|why| match is_changed.get() {
             true => why.advice(format!(
-                "the records themselves are whole and are listed; make room, and make the index anew:  dropline history index {}",
+                "the records themselves are whole and are listed; make room, and make the index again:  dropline history index {}",
                 quoted_path(&self.directory)
             )),
             false => why,
@@ -281,7 +281,10 @@ impl History {
                 Some(line) => records.push(line),
                 None => match index::line_of(&self.path(&file), &file, self.describe) {
                     Ok(line) => records.push(line),
-                    Err(why) => left_out.push(LeftOutLine { source: file, why: why.to_string() }),
+                    Err(why) => {
+                        let why = why.behind(&self.path(&file).display().to_string());
+                        left_out.push(LeftOutLine { source: file, why });
+                    }
                 },
             }
         }
@@ -340,7 +343,7 @@ fn not_ours(directory: &Path) -> Failure {
         directory.join(INDEX).display()
     ))
     .advice(
-        "name another directory; if it was a damaged index, move it away: it is made anew from the records",
+        "name another directory; if it was a damaged index, move it away: it is made again from the records",
     )
 }
 

@@ -5,6 +5,7 @@ mod delays;
 mod filing;
 mod history;
 mod measuring;
+mod shares;
 
 pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
 pub(crate) use filing::{FilingArgs, VARIABLE};

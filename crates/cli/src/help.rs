@@ -3,6 +3,7 @@
 //! A paragraph is one line of text here, however long: clap wraps it at the terminal's width. What must not be wrapped,
 //! such as a command to copy, is no longer than [`NARROWEST`].
 
+use crate::lines;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -129,38 +130,6 @@ pub(crate) fn printed(help: &str) -> String {
     lines.collect::<Vec<_>>().join("\n").replace(TIE, " ")
 }
 
-/// The same with no line wider than the terminal where a blank parts it: usage lines, and words that were tied. A command is
-/// broken as a shell reads it back. A word that is longer than a line stays whole: a terminal wraps it, and it is copied as
-/// one.
-pub(crate) fn folded(help: &str, width: usize) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut in_command = false;
-    for line in help.split('\n') {
-        let words = line.trim_start();
-        let indent = line.len() - words.len();
-        let is_command = in_command || (indent > 0 && words.starts_with("dropline "));
-        in_command = is_command && line.ends_with('\\');
-        let (end, hanging) = if is_command { (" \\", indent + 4) } else { ("", indent + 2) };
-        let mut rest = line.to_owned();
-        while console::measure_text_width(&rest) > width {
-            let room = width.saturating_sub(end.len());
-            let from = rest.len() - rest.trim_start().len();
-            let fits = |at: &usize| console::measure_text_width(&rest[..*at]) <= room;
-            let blanks = || rest.match_indices(' ').map(|(at, _)| at).filter(|at| *at > from);
-            // Where none fits, behind the first word.
-            let Some(at) = blanks().rfind(fits).or_else(|| blanks().next()) else { break };
-            let after = rest[at..].trim_start().to_owned();
-            if after.is_empty() || after == "\\" {
-                break;
-            }
-            lines.push(format!("{}{end}", rest[..at].trim_end()));
-            rest = format!("{:hanging$}{after}", "");
-        }
-        lines.push(rest);
-    }
-    lines.join("\n")
-}
-
 /// `dropline help VERB` as what it is short for.
 pub(crate) fn asked_for(mut words: Vec<OsString>) -> Vec<OsString> {
     let at = words.iter().take(3).position(|word| word == "help");
@@ -183,7 +152,7 @@ pub(crate) fn first(all: &Command) -> String {
         .disable_help_flag(true)
         .after_help(NEXT)
         .max_term_width(WIDEST);
-    folded(&printed(&short.render_help().to_string()), crate::output::columns())
+    lines::folded(&printed(&short.render_help().to_string()), crate::output::columns())
 }
 
 #[cfg(test)]
@@ -296,7 +265,7 @@ mod tests {
         for width in [40, 60, 80, 100, 200] {
             for verb in verbs() {
                 for long in [false, true] {
-                    let shown = folded(&rendered(&verb, long, width.min(WIDEST)), width);
+                    let shown = lines::folded(&rendered(&verb, long, width.min(WIDEST)), width);
                     for line in shown.lines().filter(|line| line.chars().count() > width) {
                         let words = line.trim_end_matches('\\').split_whitespace().count();
                         assert_eq!(words, 1, "{} at {width}: {line}", verb.join(" "));
@@ -304,24 +273,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn what_is_folded_says_the_same_and_a_command_is_read_back_by_a_shell() {
-        let help = "Usage: dropline import [OPTIONS] --output <FILE> <FILE>\n\n  dropline search --scenario \\\n      some/file.toml -o out.jsonl\n";
-        for width in [20, 30, 40] {
-            let shown = folded(help, width);
-            let (usage, command) = shown.split_once("\n\n").expect("an empty line");
-            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert_eq!(words(usage), "Usage: dropline import [OPTIONS] --output <FILE> <FILE>");
-            let typed = command.replace("\\\n", " ");
-            assert_eq!(words(&typed), "dropline search --scenario some/file.toml -o out.jsonl", "{shown}");
-            assert!(
-                shown.lines().all(|line| line.len() <= width || line.split_whitespace().count() < 3),
-                "{shown}"
-            );
-        }
-        assert_eq!(folded(help, 100), help);
     }
 
     #[test]

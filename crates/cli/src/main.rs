@@ -10,6 +10,7 @@ mod args;
 mod block;
 mod command;
 mod help;
+mod lines;
 mod live;
 mod plan;
 mod progress;
@@ -136,12 +137,12 @@ fn said(why: &clap::Error) -> ExitCode {
         for (of_the_library, plain) in PLAIN {
             words = words.replace(of_the_library, plain);
         }
-        let words = help::folded(&help::printed(&words), output::columns());
+        let words = lines::told(&help::printed(&words), output::columns());
         output::say(&output::colored(words.trim_end_matches('\n')));
         return ExitCode::from(USAGE);
     }
     let words = if console::colors_enabled() { words.ansi().to_string() } else { words.to_string() };
-    output::print_painted(&help::folded(&help::printed(&words), output::columns()))
+    output::print_painted(&lines::folded(&help::printed(&words), output::columns()))
         .map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,6 @@
 //! Results on stdout, words on stderr. A reader that goes away (`| head`, a terminal) ends neither in a panic.
 
+use crate::lines;
 use clap::ArgMatches;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
@@ -10,12 +11,19 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-/// Says something on stderr, in a line of its own; nobody may be there to hear it. What would steer a terminal is
-/// replaced.
+/// Says something on stderr, in lines of its own, no wider than its terminal; nobody may be there to hear it. What would
+/// steer a terminal is replaced.
 macro_rules! note {
     ($($words:tt)*) => {
-        $crate::output::say(&dropline_printable::printable(&dropline_failure::without_numbers(&format!($($words)*))))
+        $crate::output::note(&dropline_failure::without_numbers(&format!($($words)*)))
     };
+}
+
+/// What `note!` does.
+pub(crate) fn note(words: &str) {
+    let width = std::io::stderr().is_terminal().then(|| console::Term::stderr().size_checked()).flatten();
+    let width = width.map_or(usize::MAX, |(_, columns)| columns.into());
+    say(&lines::told(&printable(words), width));
 }
 
 /// Says it on stderr as it is, in a line of its own.

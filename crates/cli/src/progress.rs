@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::live::{LiveWords, live_words};
-use crate::output;
+use crate::{lines, output};
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_record::record::trial_line;
@@ -114,7 +114,7 @@ impl Progress {
     fn say(&self, text: &str) {
         let text = &*dropline_printable::printable(text);
         match &self.block {
-            Some(block) => block.println(text),
+            Some(block) => block.println(lines::told(text, width())),
             None if self.quiet => {}
             // A closed stderr is no reason to stop measuring.
             None => drop(writeln!(std::io::stderr(), "{text}")),
@@ -256,10 +256,10 @@ fn ended(number: u64, load: &str, duration_s: f64, lost: &str) -> String {
     format!("trial {number}  {load}  {duration}  {lost}")
 }
 
-/// `about 14 s left, half as wide in 40 s`.
+/// `about 60 s left, half as wide in 40 s`.
 fn remaining(narrow_in: Duration, budget: Duration, halved_in: Duration) -> String {
     let left = narrow_in.min(budget).as_secs_f64();
-    if narrow_in <= budget {
+    if narrow_in <= budget || halved_in > budget {
         return format!("about {left:.0} s left");
     }
     format!("about {left:.0} s left, half as wide in {:.0} s", halved_in.as_secs_f64())
@@ -272,13 +272,23 @@ fn interval(bounds: &BoundsLine) -> String {
         Some(pps) if pps >= 1e3 => (1e3, "kpps"),
         _ => (1.0, "pps"),
     };
+    let decimals =
+        decimals(bounds.lower_pps.map(|pps| pps / scale.0), bounds.upper_pps.map(|pps| pps / scale.0));
     let end = |pps: Option<f64>, valid: bool| match pps {
-        Some(pps) => format!("{:.4}{}", pps / scale.0, if valid { "" } else { "?" }),
+        Some(pps) => format!("{:.decimals$}{}", pps / scale.0, if valid { "" } else { "?" }),
         None => "…".into(),
     };
     let (lower, upper) =
         (end(bounds.lower_pps, bounds.lower_valid), end(bounds.upper_pps, bounds.upper_valid));
     format!("[{lower}, {upper}] {}", scale.1)
+}
+
+/// Digits behind the point that leave three, and ten units of the last one between two ends.
+fn decimals(lower: Option<f64>, upper: Option<f64>) -> usize {
+    let behind = |step: f64| (-step.log10()).ceil().clamp(0.0, 4.0) as usize;
+    let coarse = upper.or(lower).map_or(0, |load| behind(load / 300.0));
+    let apart = lower.zip(upper).map(|(lower, upper)| upper - lower).filter(|apart| *apart > 0.0);
+    coarse.max(apart.map_or(0, |apart| behind(apart / 10.0)))
 }
 
 /// The range searched on a log scale, and the bounds in it.
@@ -335,8 +345,13 @@ mod tests {
         let seconds = Duration::from_secs;
         assert_eq!(remaining(seconds(14), seconds(30), seconds(9)), "about 14 s left");
         assert_eq!(
+            remaining(seconds(290), seconds(80), seconds(72)),
+            "about 80 s left, half as wide in 72 s"
+        );
+        assert_eq!(
             remaining(seconds(290), seconds(12), seconds(72)),
-            "about 12 s left, half as wide in 72 s"
+            "about 12 s left",
+            "it ends before that"
         );
     }
 
@@ -353,7 +368,9 @@ mod tests {
             bar((1e3, 1e6), &bounds, RANGE).starts_with("├[▒")
                 && bar((1e3, 1e6), &bounds, 8).ends_with("▒]┤")
         );
-        assert_eq!(interval(&bounds), "[0.0010, 1.0000?] Mpps");
+        assert_eq!(interval(&bounds), "[0.001, 1.000?] Mpps");
+        let near = BoundsLine { lower_pps: Some(8.3986e6), upper_pps: Some(8.4222e6), ..bounds };
+        assert_eq!(interval(&near), "[8.399, 8.422?] Mpps");
         assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");
     }
 }

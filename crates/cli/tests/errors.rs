@@ -305,3 +305,25 @@ fn a_search_is_repeated_so_often_as_can_be_held_and_the_error_names_that_bound()
     std::fs::write(&scenario, format!("target = \"sim:hard\"\nrepeat = {often}\n")).unwrap();
     refused(&["search", "--scenario", scenario.to_str().unwrap(), "-q", "-o-"], 2, &["1..=1000"]);
 }
+
+#[test]
+fn a_hint_says_what_to_type_instead_and_names_what_was_taken_for_what() {
+    refused(&["history", "add", "nodir", "s1.jsonl"], 2, &["nodir is taken for a record", "--history DIR"]);
+    refused(&["search", "sim:hard", "--goal=0.5"], 2, &["50 % of all packets lost", "write 0.5%"]);
+    refused(&["search", "sim:hard", "--level=95"], 2, &["write 95%"]);
+    refused(&["man", "serach"], 2, &["did you mean \"search\"?"]);
+    refused(&["serve", "--listen", "127.0.0.1"], 2, &["such as 127.0.0.1:7007"]);
+}
+
+#[test]
+fn an_explanation_of_a_simulated_target_sends_nobody_to_a_trial_that_explains_no_more() {
+    let bench = Bench::new();
+    bench.done(&["trial", "sim:hard", "--load=9Mpps", "--duration=1s", "-q", "-o", "t.jsonl"]);
+    bench.done(&["search", "sim:consistent", "--max-trials=3", "-q", "-o", "s.jsonl"]);
+    for name in ["t.jsonl", "s.jsonl"] {
+        let ended = bench.run(&["explain", name]);
+        assert_eq!(ended.code, Some(4), "{}", ended.errors);
+        assert!(ended.errors.contains("a simulated target has no packets"), "{}", ended.errors);
+        assert!(!ended.errors.contains("dropline trial"), "{}", ended.errors);
+    }
+}

@@ -74,7 +74,7 @@ fn a_search_that_filled_a_disk_is_gone_on_with_by_the_command_that_it_prints() {
     for pages in [1, 2] {
         let bench = Bench::new();
         let script = "dropline search sim:hard -q -o small/r.jsonl >said; code=$?; \
-                      mount -o remount,size=1m small; command=$(sed -n 's/.*go on  //p' said); \
+                      mount -o remount,size=1m small; command=$(sed -n 's/.*resume  //p' said); \
                       eval \"$command -q --json\" >resumed.json && exit $code";
         let ended = with_small_disk(&bench, &format!("-o size={}", pages * 4096), script);
         assert_eq!(ended.code, Some(4), "{pages}: {}{}", bench.read("said"), ended.errors);
@@ -148,7 +148,7 @@ fn a_search_whose_last_line_has_no_room_tells_the_command_that_resumes_it() {
     let Ended { code, text, errors } =
         ended(&bench, "prlimit", &[&[room.as_str(), PROGRAM], &words[..], &["r.jsonl"]].concat());
     assert_eq!(code, Some(4), "{errors}");
-    assert!(text.contains("go on  dropline search --resume r.jsonl") && !text.contains("page "), "{text}");
+    assert!(text.contains("resume  dropline search --resume r.jsonl") && !text.contains("page "), "{text}");
 }
 
 #[test]

@@ -68,9 +68,11 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
         distinct: binned.cells().len() as u64,
         estimator: sliced.replicates().map_or(percentiles::ESTIMATOR, |_| replicates::ESTIMATOR).into(),
         level: plan.level,
-        percentiles: PERCENTILES
-            .map(|p| spanning(&binned, percentile(&binned, sliced.replicates(), p, plan.level)))
-            .into(),
+        percentiles: no_easier_further_out(
+            PERCENTILES
+                .map(|p| spanning(&binned, percentile(&binned, sliced.replicates(), p, plan.level)))
+                .into(),
+        ),
         moments: moments(counted, &binned, sliced.replicates()),
         histogram: binned
             .cells()
@@ -159,6 +161,23 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
         ));
     }
     doubts
+}
+
+/// A percentile further out than one that the events cannot support needs no fewer of them, in slices that wander as these do.
+fn no_easier_further_out(mut lines: Vec<FitPercentileLine>) -> Vec<FitPercentileLine> {
+    let further = |at: usize, lines: &[FitPercentileLine]| {
+        let p = lines[at].p;
+        let nearer = lines
+            .iter()
+            .filter(|line| if p >= 0.5 { (0.5..=p).contains(&line.p) } else { (p..0.5).contains(&line.p) });
+        nearer.filter_map(|line| Some(line.needed?.0)).max()
+    };
+    for at in 0..lines.len() {
+        if lines[at].needed.is_some() {
+            lines[at].needed = further(at, &lines).map(Count);
+        }
+    }
+    lines
 }
 
 fn percentile(binned: &Binned, replicates: Option<&Replicates>, p: f64, level: f64) -> FitPercentileLine {
@@ -286,6 +305,32 @@ mod tests {
     }
 
     #[test]
+    fn no_percentile_is_said_to_need_fewer_events_than_one_nearer_to_the_median() {
+        let line = |p: f64, needed: Option<u64>| FitPercentileLine {
+            p,
+            value: None,
+            low: None,
+            high: None,
+            needed: needed.map(Count),
+        };
+        let lines = [
+            (0.01, Some(900)),
+            (0.1, Some(1_000)),
+            (0.5, None),
+            (0.75, Some(25_208)),
+            (0.9, Some(21_841)),
+            (0.999, Some(120_913)),
+            (0.9999, Some(50_000)),
+        ];
+        let found = no_easier_further_out(lines.map(|(p, needed)| line(p, needed)).to_vec());
+        let needed: Vec<Option<u64>> = found.iter().map(|line| line.needed.map(|count| count.0)).collect();
+        assert_eq!(
+            needed,
+            [Some(1_000), Some(1_000), None, Some(25_208), Some(25_208), Some(120_913), Some(120_913)]
+        );
+    }
+
+    #[test]
     fn modes_one_after_the_other_in_time_are_a_step_and_no_code_paths() {
         let text = |place: fn(usize) -> bool| -> String {
             let event = |at: usize| {
@@ -298,7 +343,7 @@ mod tests {
         let (step, mixed) = (of(&text(|at| at >= 200)), of(&text(|at| at * 31 % 97 > 33)));
         assert_eq!((step.modes.len(), mixed.modes.len()), (2, 2));
         assert!(step.verdict_text.unwrap().contains("a step in time rather than code paths"));
-        assert!(mixed.verdict_text.unwrap().contains("2 code paths"));
+        assert!(mixed.verdict_text.unwrap().contains("2 modes (code paths"));
         let codes = |fit: &[CaveatLine]| fit.iter().map(|caveat| caveat.code.clone()).collect::<Vec<_>>();
         let (step, mixed) = (codes(&step.caveats), codes(&mixed.caveats));
         assert!(

@@ -210,6 +210,12 @@ pub fn read(
         _ => why.of(path),
     };
     let broken = |why: ImportError| {
+        // A record of ours is no other program's file.
+        if format == Format::Record {
+            return Failure::environment(format!("{}: {why}", path.display())).advice(
+                "a trial of a target that answers measures delays:  dropline trial udp://127.0.0.1:7007 --load 10kpps -o FILE",
+            );
+        }
         Failure::environment(format!("{} as {}: {why}", path.display(), format.word()))
             .advice("nothing of it was imported; another format is named with --from")
     };

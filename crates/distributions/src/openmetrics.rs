@@ -310,7 +310,7 @@ fn delays(text: &mut Exposition, trials: &[&TrialLine]) -> Result<(), ImportErro
         text.histogram(DELAYS, &of_trial(trial), &counted, sum);
     }
     let name = "dropline_delay_percentile_seconds";
-    text.begin(name, "summary", Some("seconds"), "Percentiles that the count bears; not to be averaged.");
+    text.begin(name, "summary", Some("seconds"), "Percentiles that the count supports; not to be averaged.");
     for (trial, delay) in measured() {
         let percentiles = [
             ("0.5", delay.p50),

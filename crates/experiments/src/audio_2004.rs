@@ -127,7 +127,7 @@ fn study(runs: &[Run], blending: &[(u64, usize)]) -> Study {
              profiling) asked what the scheduling delays of an audio server say, and gave four histograms. Its claims are \
              quoted here, and each is held against those histograms."
                 .into(),
-            "A recorded microsecond d stands for [d \u{2212} \u{bd}, d + \u{bd}). \u{201c}Elsewhere\u{201d} is the share of the events \
+            "A recorded microsecond d means [d \u{2212} \u{bd}, d + \u{bd}). \u{201c}Elsewhere\u{201d} is the share of the events \
              that would have to move for a law to hold. No series was published: every interval takes the events as \
              independent."
                 .into(),

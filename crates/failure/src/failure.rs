@@ -63,6 +63,13 @@ impl Failure {
         self
     }
 
+    /// In one line, as it stands behind the name of what it is about: that is not said again.
+    pub fn behind(&self, name: &str) -> String {
+        let all = self.to_string();
+        let line = all.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).map(str::to_owned).unwrap_or(line)
+    }
+
     /// What kind it is.
     pub fn kind(&self) -> FailureKind {
         self.kind
@@ -99,3 +106,15 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::Failure;
+
+    #[test]
+    fn a_failure_behind_a_name_does_not_say_it_again_and_its_advice_is_apart() {
+        let failure = Failure::usage("a.jsonl: the record is empty").advice("write another");
+        assert_eq!(failure.behind("a.jsonl"), "the record is empty; write another");
+        assert_eq!(failure.behind("b"), "a.jsonl: the record is empty; write another");
+    }
+}

@@ -261,7 +261,7 @@ fn counted(meaning: Meaning, cells: &[(i64, i64, Count)], above: Option<Above>) 
     drop(kept);
     other.map_or(Ok(counted), |(low, high, _)| {
         Err(format!(
-            "the cell from {low} to {high} is empty, stands there twice, overlaps another or is not in order"
+            "the cell from {low} to {high} is empty, is there twice, overlaps another or is not in order"
         ))
     })
 }

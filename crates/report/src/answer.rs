@@ -48,9 +48,16 @@ pub(crate) fn sure(record: &Record) -> String {
     let caveats = record.caveats();
     let mut words: Vec<String> = match SearchSummary::of(record) {
         Some(finding) => standings(&finding),
-        None if caveats.iter().any(CaveatLine::is_invalidating) => vec!["not valid".into()],
+        None if caveats.iter().any(CaveatLine::is_invalidating) && !said(record).contains("not valid") => {
+            vec!["not valid".into()]
+        }
         None => Vec::new(),
     };
+    // What keeps an answer from being one is told below its row, and the report has it behind a `!`.
+    let is_settled = |finding: &SearchSummary| finding.standings.iter().all(Standing::settled);
+    if caveats.is_empty() && SearchSummary::of(record).is_some_and(|finding| !is_settled(&finding)) {
+        return words.join(", ");
+    }
     words.push(match caveats.len() as u64 {
         // Its caveats are of the comparison, which is made anew each time.
         0 if record.header.verb == "compare" => "not judged here".into(),

@@ -20,11 +20,26 @@ pub(crate) fn words(trial: &TrialLine) -> String {
         // Gaps as asked are no arrivals as asked where packets left too late.
         Some(_) if late => ", not as asked",
         Some(Fidelity::AsAsked) => " as asked",
+        // Equal gaps in nine of ten places, and lumps between them.
+        Some(Fidelity::Near) if is_lumpy(arrivals, seen) => ", gaps nearly as asked, but in lumps",
         Some(Fidelity::Near) => ", nearly as asked",
         Some(Fidelity::NotAsAsked) => ", not as asked",
         None => "",
     };
+    if facts.is_empty() {
+        return format!("{name}{verdict}");
+    }
     format!("{name}{verdict}: {}", facts.join(", "))
+}
+
+/// Whether packets came in lumps that were not asked for, though most gaps are as asked.
+fn is_lumpy(arrivals: &ArrivalsLine, seen: Option<&SpacedLine>) -> bool {
+    /// What random arrivals have.
+    const LUMPS: f64 = 1.0;
+    let row = |line: &SpacedLine| [line.dispersion_1ms, line.dispersion_10ms, line.dispersion_100ms];
+    let Some((asked, seen)) = arrivals.intended.as_ref().zip(seen) else { return false };
+    let pairs = row(asked).into_iter().zip(row(seen));
+    pairs.filter_map(|(asked, seen)| Some(seen? - asked?)).any(|more| more > LUMPS)
 }
 
 /// How clients slept: the one thing of a closed loop that had a distribution to keep.
@@ -154,6 +169,26 @@ mod tests {
             "constant, not as asked: rate \u{2212}0.12 %, 0.4 % of gaps within 10 %, \
              dispersion 99 / 54 / 0.01 (asked 0.00 / 0.00 / 0.00)"
         );
+    }
+
+    #[test]
+    fn lumps_of_a_constant_load_are_not_nearly_what_was_asked() {
+        let of = |seen: [f64; 3]| {
+            let kept = ArrivalFidelity {
+                rate_error: Some(0.0072),
+                intended: spaced(None, Some(1.0), [0.0; 3]),
+                left: spaced(None, Some(0.96), seen),
+                ..ArrivalFidelity::default()
+            };
+            assert_eq!(kept.fidelity(), Some(Fidelity::Near));
+            said("constant", Some(kept))
+        };
+        assert!(
+            of([3.06, 3.05, 3.17]).starts_with("constant, gaps nearly as asked, but in lumps: "),
+            "{}",
+            of([3.06; 3])
+        );
+        assert!(of([0.2, 0.1, 0.1]).starts_with("constant, nearly as asked: "));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
-use crate::number::{JOIN, Loads, percent, three};
+use crate::number::{JOIN, Loads, fixed, percent, three};
 use crate::search_summary::{goal_words, limit_words};
 use crate::verdict;
 use dropline_record::{
@@ -47,8 +47,25 @@ fn undecided(compared: &ComparedSearches) -> String {
             "a limit seems to have moved, and these searches do not show that it did by {} or more",
             percent(compared.smallest_effect)
         ),
-        false => "these searches do not show that a limit moved, and do not rule it out".into(),
+        false => match named(compared, VerdictWord::Equivalent) {
+            settled if settled.is_empty() => {
+                "these searches do not show that a limit moved, and do not rule it out".into()
+            }
+            settled => format!(
+                "these searches do not show that the limit for {} moved, and do not rule it out; that for {} did not move by {} or \
+                 more",
+                named(compared, VerdictWord::NoEvidence),
+                settled,
+                percent(compared.smallest_effect)
+            ),
+        },
     }
+}
+
+/// The goals of a verdict.
+fn named(compared: &ComparedSearches, verdict: VerdictWord) -> String {
+    let of = compared.goals.iter().filter(|line| line.verdict == verdict);
+    crate::number::listed(&of.map(goal).collect::<Vec<_>>())
 }
 
 /// Whether the interval of an undecided goal excludes that nothing changed.
@@ -61,7 +78,7 @@ fn excludes_none(line: &MovedLine) -> bool {
 fn moved(line: &MovedLine) -> String {
     let less_or_more = |ratio: f64| {
         let word = if ratio < 1.0 { "less" } else { "more" };
-        format!("{} {word} than A", percent((ratio - 1.0).abs()))
+        format!("{} {word} than A", change_of(line, ratio).trim_start_matches(['+', '\u{2212}']))
     };
     line.ratio.map_or_else(String::new, less_or_more)
 }
@@ -103,9 +120,25 @@ pub(crate) fn change(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "unknown".into(), signed)
 }
 
+/// What became of a limit, in digits that its interval supports.
+pub(crate) fn told(line: &MovedLine) -> String {
+    line.ratio.map_or_else(|| change(None), |ratio| change_of(line, ratio))
+}
+
+/// A change in digits that the interval supports: ten units of the last one at least from end to end.
+fn change_of(line: &MovedLine, ratio: f64) -> String {
+    let Some((low, high)) = line.low.zip(line.high).filter(|(low, high)| high > low) else {
+        return change(Some(ratio));
+    };
+    let decimals = (-((high - low) * 10.0).log10()).ceil().clamp(0.0, 4.0) as usize;
+    let value = fixed((ratio - 1.0) * 100.0, decimals);
+    let is_zero = value.chars().all(|sign| matches!(sign, '0' | '.'));
+    format!("{}{value}{JOIN}%", if ratio > 1.0 && !is_zero { "+" } else { "" })
+}
+
 /// `[−11.6 %, −6.4 %]`, or the one end that is known.
 pub(crate) fn interval(line: &MovedLine) -> String {
-    let end = |ratio: f64| change(Some(ratio));
+    let end = |ratio: f64| change_of(line, ratio);
     match (line.low, line.high) {
         (Some(low), Some(high)) => format!("[{}, {}]", end(low), end(high)),
         (Some(low), None) => format!("{} or more", end(low)),
@@ -121,19 +154,22 @@ pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
     let beyond = line.low.is_some_and(|low| low > zone) || line.high.is_some_and(|high| high * zone < 1.0);
     let others = line.of_a.about_others().or_else(|| line.of_b.about_others());
     match (line.verdict, line.low, line.high) {
-        _ if line.doubted.is_some() => line.doubted.clone(),
+        _ if line.doubted.is_some() => line.doubted.as_ref().map(|doubted| match excludes_none(line) {
+            true => format!("{doubted}; what its trials leave open moved, but perhaps by less than {effect}"),
+            false => doubted.clone(),
+        }),
         (VerdictWord::Equivalent, _, _) => Some(format!("within {effect}")),
         (VerdictWord::NoEvidence, _, _) if others.is_some() => {
             others.map(|others| format!("an answer is about {others}, and not about the target"))
         }
         (VerdictWord::NoEvidence, _, _) if beyond => {
-            Some("by itself it would have moved; of so many goals one moves as far by chance".into())
+            Some("by itself it would have moved; of several goals one moves as far at random".into())
         }
         (VerdictWord::NoEvidence, _, _) if excludes_none(line) => {
             Some(format!("it moved, but perhaps by less than {effect}"))
         }
         (VerdictWord::NoEvidence, Some(low), Some(high)) => {
-            Some(format!("it could be {} to {}", change(Some(low)), change(Some(high))))
+            Some(format!("it could be {} to {}", change_of(line, low), change_of(line, high)))
         }
         _ => None,
     }
@@ -141,12 +177,16 @@ pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
 
 /// What would decide the undecided goals.
 pub(crate) fn longer(compared: &ComparedSearches) -> Option<String> {
-    let times = compared.goals.iter().filter_map(|line| line.needed).reduce(f64::max)?;
+    // More of the same does not settle an answer that its own search denies.
+    let undecided = || compared.goals.iter().filter(|line| line.needed.is_some());
+    if compared.goals.iter().any(|line| line.doubted.is_some()) {
+        return None;
+    }
+    let times = undecided().filter_map(|line| line.needed).reduce(f64::max)?;
     let elapsed = compared.a.elapsed_s.max(compared.b.elapsed_s);
     let budget = (times * elapsed / 10.0).ceil() * 10.0;
     // A search ends where its interval is as narrow as asked, however much time it has.
-    let undecided = compared.goals.iter().filter(|line| line.needed.is_some());
-    let mut answers = undecided.flat_map(|line| [&line.of_a, &line.of_b]);
+    let mut answers = undecided().flat_map(|line| [&line.of_a, &line.of_b]);
     if answers.all(|answer| answer.result == ResultWord::Narrow) {
         return Some(format!(
             "both searches ended as narrow as they were asked to be: a width of {} for the goals, and about --budget {budget:.0}s, \
@@ -174,6 +214,8 @@ pub(crate) fn loads(compared: &ComparedSearches) -> Loads {
 /// between which it is open.
 pub(crate) fn limit(answer: &AnswerLine, open: Option<OpenLine>, loads: Loads) -> String {
     let ends = open.map_or((answer.lower_pps, answer.upper_pps), |open| (open.low_pps, open.high_pps));
+    // As many digits as its own search shows.
+    let loads = loads.as_fine_as(answer);
     match ends {
         (Some(low), Some(high)) if open.is_some() => {
             format!("doubted, {} to {}", loads.bare(low), loads.bare(high))

@@ -30,7 +30,12 @@ const DENIALS: [Denial; 13] = [
         loads: &[],
         about: all,
     },
-    Denial { code: "target_unreachable", words: "the target went away meanwhile", loads: &[], about: died },
+    Denial {
+        code: "target_unreachable",
+        words: "the target went away during the search",
+        loads: &[],
+        about: died,
+    },
     Denial {
         code: "outages",
         words: "nearly nothing came through of some trials",
@@ -69,11 +74,11 @@ const DENIALS: [Denial; 13] = [
     },
     Denial {
         code: "slowed",
-        words: "the target became slower meanwhile",
+        words: "the target became slower during the search",
         loads: &["before_pps", "then_pps"],
         about: is_above_the_lowest,
     },
-    Denial { code: "drift", words: "the target changed meanwhile", loads: &[], about: all },
+    Denial { code: "drift", words: "the target changed during the search", loads: &[], about: all },
     Denial { code: "warm_up", words: "the target was slower at first than later on", loads: &[], about: all },
     Denial {
         code: "dependent_trials",
@@ -198,7 +203,10 @@ impl Denied {
                 && answer.median_pps.is_none_or(|middle| {
                     low_pps.is_none_or(|borne| borne <= middle) && high_pps.is_none_or(|failed| middle <= failed)
                 });
-            return (!is_borne).then_some(Self { why, low_pps, high_pps });
+            // What still changes will not be tomorrow what it was in the last trials.
+            let by_degrees =
+                caveat.numbers.get("by_degrees").and_then(serde_json::Value::as_bool) == Some(true);
+            return (!is_borne || by_degrees).then_some(Self { why, low_pps, high_pps });
         }
         if first.code == LIMITED {
             let [low_pps, _] = open_ends(&record.trials, &answer.goal);

@@ -4,7 +4,9 @@ mod server;
 
 use crate::loss_times::{every_words, when};
 use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
-use dropline_record::explanation::{BufferSeen, Cause, Explanation, Lack, ServerSeen, Throttled};
+use dropline_record::explanation::{
+    BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom, Throttled,
+};
 use dropline_record::remedy::{Change, Predicted, Remedy, Verdict};
 
 /// A model that is off by this share at most has about as many.
@@ -27,6 +29,9 @@ pub(crate) fn sentence(found: &Explanation) -> String {
 /// How many were lost, where, and why.
 pub(crate) fn headline(found: &Explanation) -> String {
     let offered = plural(found.offered, "packet");
+    if found.offered == 0 {
+        return "No packet came: there is nothing to explain.".into();
+    }
     if found.lost == 0 && found.lacks.contains(&Lack::NoReplies) {
         return format!(
             "None of {offered} was lost before the program; what it does with them afterwards was not watched."
@@ -46,7 +51,12 @@ pub(crate) fn below_headline(found: &Explanation) -> String {
 fn doubt(found: &Explanation) -> String {
     match found.doubted {
         0 => String::new(),
-        some => format!(" Of these, up to {} may not be the target's doing.", count(some)),
+        some if some >= found.lost && found.lost > 1 => {
+            " This machine or the way may have caused any of these losses, up to all.".into()
+        }
+        some => {
+            format!(" Of all {}, up to {} may not be the target's doing.", count(found.lost), count(some))
+        }
     }
 }
 
@@ -56,11 +66,12 @@ fn unexplained(found: &Explanation) -> String {
     if let Some(model) = found.model.filter(|_| found.lacks.contains(&Lack::NotReplayed)) {
         let waiting = model.waited.filter(|_| model.contradicts_what_waited());
         let waiting = waiting.map_or_else(String::new, |[seen, replayed]| {
-            format!(", while {} waited where {} did", count(replayed), count(seen))
+            format!(" and queues {} ({} measured)", count(replayed), count(seen))
         });
         words.push_str(&format!(
-            " The model does not explain this loss: it loses {} where {} were lost{waiting}. So neither the cause nor what \
-             would help is known: change one thing and measure again, a worker more, a larger buffer, or a CPU of its own.",
+            " The model does not explain this loss: replayed, it loses {} ({} measured){waiting}. So neither the cause nor what \
+             would help is known: change one thing and measure again, such as one more worker, a larger buffer, or a CPU of \
+             its own.",
             count(model.replay.lost),
             count(model.measured)
         ));
@@ -85,9 +96,9 @@ fn cause_sentence(cause: Cause) -> &'static str {
             " It was the lack of a CPU or the load itself: the trial cannot tell them apart. Offer the load once more while \
              nothing else runs on the target's CPU."
         }
-        Cause::Quota => " The target was stopped by its CPU quota, and packets came meanwhile.",
-        Cause::Stalls => " The target did nothing for a while, and packets came meanwhile.",
-        Cause::Together => " They came together, and the target did nothing meanwhile.",
+        Cause::Quota => " The target was stopped by its CPU quota, and packets came in that time.",
+        Cause::Stalls => " The target did nothing for a while, and packets came in that time.",
+        Cause::Together => " They came together while the target did nothing.",
     }
 }
 
@@ -192,7 +203,7 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     facts.extend(found.server.as_ref().map(|server| ("server", server::words(server))));
     facts.extend(found.server.as_ref().and_then(server::stalls).map(|words| ("stalls", words)));
     facts.extend(found.throttled.map(|throttled| ("quota", quota_words(throttled))));
-    facts.extend(found.buffer.map(|buffer| ("buffer", buffer_words(buffer))));
+    facts.extend(found.buffer.map(|buffer| ("buffer", buffer_words(found, buffer))));
     facts.extend(found.server.as_ref().and_then(server::own_time).map(|words| ("own CPU", words)));
     facts.extend(load(found).map(|words| ("load", words)));
     facts.extend(model(found).map(|words| ("model", words)));
@@ -221,8 +232,16 @@ fn quota_words(quota: Throttled) -> String {
     )
 }
 
-fn buffer_words(buffer: BufferSeen) -> String {
+fn buffer_words(found: &Explanation, buffer: BufferSeen) -> String {
     let packets = plural(buffer.packets, "packet");
+    // A model that does not fit says nothing of what was full.
+    if (buffer.own_queue || buffer.bytes.is_none()) && found.lacks.contains(&Lack::NotReplayed) {
+        let what = if buffer.own_queue { "the target's own queue" } else { "the socket's buffer" };
+        return format!(
+            "how many packets {what} holds is not known: {packets} waited when others were lost, and the model for it does not \
+             fit"
+        );
+    }
     if buffer.own_queue {
         return format!("the target's own queue holds {packets}, by what waited when others were lost");
     }
@@ -238,7 +257,9 @@ fn buffer_words(buffer: BufferSeen) -> String {
 }
 
 fn load(found: &Explanation) -> Option<String> {
-    let (load, server) = (found.load?, found.server.as_ref()?);
+    // CPU time bounds neither: a server that waits is slower, and one that polls is faster.
+    let server = found.server.as_ref().filter(|server| server.service_from != ServiceFrom::Cpu)?;
+    let load = found.load?;
     let most = number::three(1e9 / server.service_ns.max(1.0));
     let full = if load >= 1.0 { ": more than it can serve" } else { "" };
     let between = if server.stalls > 0 { " between stalls" } else { "" };
@@ -343,14 +364,14 @@ pub(crate) fn change_words(found: &Explanation, remedy: &Remedy) -> (String, &'s
             "if a system call costs 1 us of each packet",
         ),
         Change::Worker => (
-            "one worker more".into(),
+            "one more worker".into(),
             "reading the same socket, with a CPU, and not waiting for the same thing",
         ),
         Change::OwnCpu => ("target on a CPU of its own".into(), own_cpu_condition(found)),
         Change::NoQuota => {
             ("no CPU quota, or one that lasts".into(), "and a CPU to run on (cpu.max, cpu.cfs_quota_us)")
         }
-        Change::HalfTheLoad => ("half the load".into(), "every other packet, by chance"),
+        Change::HalfTheLoad => ("half the load".into(), "every other packet, at random"),
         Change::ConstantArrivals => ("constant arrivals".into(), "as many packets, equally far apart"),
     }
 }

@@ -52,14 +52,16 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
         }
         Lack::PacketsLeftOut => "only the first packets were kept: what came later is not in the models",
         Lack::PacketsMissing => "the file of packets was cut off: what is missing is not in the models",
-        Lack::ServiceNotKnown => "too few packets waited for another: the service time is not known",
+        Lack::ServiceNotKnown => {
+            "too few packets waited for another to say how long the target takes for one"
+        }
         Lack::StallsUnexplained => {
             "the target was not watched: why it stalled is not known; on this machine, and allowed to see its \
              process, dropline watches it"
         }
         Lack::LeftByApp => {
             "packets are taken to arrive when their send began, by our own clock: a sender that lost its CPU \
-             meanwhile sent later"
+             in between sent later"
         }
         Lack::NotReplayed => {
             "the replay does not lose what was lost, or not while as many wait: something is not in it, so it names no cause, \
@@ -80,6 +82,10 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
         Lack::OthersCame => {
             "packets of others came to the target's socket, or may have, and the replay knows only the trial's: so neither the \
              cause nor what would help is known; stop the others, another trial say, and measure again"
+        }
+        Lack::TimesNotKept if found.lost_at.is_none() => {
+            "the times of a search's packets are not kept, so neither where nor why they were lost is known: offer this load \
+             once more with dropline trial, and explain that record"
         }
         Lack::TimesNotKept => {
             "the times of a search's packets are not kept, and without them only places are known: offer this load once more \

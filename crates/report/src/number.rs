@@ -144,6 +144,12 @@ impl Loads {
         Self { scale, unit, decimals: coarse.max((fine as usize).min(coarse + 3)) }
     }
 
+    /// The same unit, with the decimals of this answer alone.
+    pub(crate) fn as_fine_as(self, answer: &AnswerLine) -> Self {
+        let own = Self::of(LoadUnit::Packets, [answer], 0.0);
+        Self { decimals: if own.scale == self.scale { own.decimals } else { self.decimals }, ..self }
+    }
+
     /// The bare number: `186.5`.
     pub(crate) fn bare(self, pps: f64) -> String {
         fixed(self.scaled(pps), self.decimals)

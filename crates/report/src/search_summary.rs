@@ -2,8 +2,11 @@
 
 mod goal_words;
 mod sentence;
+mod widths;
 
 pub(crate) use goal_words::{attributes, effective_words, goal_words, limit_words, loss_words};
+use widths::WIDTH_DIGITS;
+pub(crate) use widths::{relative_width, width, width_words};
 
 use crate::denial::{disputed, that_count};
 use crate::json_word::word;
@@ -137,11 +140,17 @@ impl<'a> SearchSummary<'a> {
         let traffic = self.trial_seconds();
         let elapsed = self.elapsed_s();
         format!(
-            "{}, {} of traffic, {} in all",
+            "{}, {} of traffic, {} with waits{}",
             number::plural(trials, "trial"),
             number::seconds(traffic),
-            number::seconds(elapsed)
+            number::seconds(elapsed),
+            if self.is_simulated() { ", simulated" } else { "" }
         )
+    }
+
+    /// Whether its time is not that of a clock.
+    fn is_simulated(&self) -> bool {
+        self.record.header.target.starts_with("sim:")
     }
 
     /// The same, and what ended it where that is neither an answer nor a caveat.
@@ -151,7 +160,7 @@ impl<'a> SearchSummary<'a> {
                 "; its budget ended it"
             }
             Some(EndWord::Budget) if self.has_crossed_trials() => {
-                "; loads failed that other trials bore, so it made sure of these answers until its budget ended it"
+                "; loads failed that other trials met, so it made sure of these answers until its budget ended it"
             }
             Some(EndWord::Budget) => "; it made sure of these answers until its budget ended it",
             Some(EndWord::MaxTrials) => "; --max-trials ended it",
@@ -228,7 +237,7 @@ impl<'a> SearchSummary<'a> {
 
     /// What was lost at the lowest load, and at the highest one, far above it, at which it was about as much. As much must have come
     /// through too: a target that bears no more than a share of the lowest load loses nearly all at any.
-    fn lost_at_any_load(&self) -> Option<(f64, f64)> {
+    fn lost_at_any_load(&self) -> Option<[(f64, f64); 2]> {
         const FAR: f64 = 10.0;
         const ALIKE: f64 = 2.0;
         let lost = |trial: &TrialLine| Some((trial.intended_load_pps, trial.loss_ratio?));
@@ -238,8 +247,8 @@ impl<'a> SearchSummary<'a> {
         let is_alike = |(load, ratio): &&(f64, f64)| {
             *load >= FAR * least && alike(low, *ratio) && alike(1.0 - low, 1.0 - ratio)
         };
-        let &(_, above) = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
-        (low > 0.0).then_some((low, above))
+        let &above = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
+        (low > 0.0).then_some([(least, low), above])
     }
 
     /// The upper bound of an answer that our own side ended, where a trial there failed that was offered as asked: it is the target's.
@@ -250,6 +259,11 @@ impl<'a> SearchSummary<'a> {
         let at = |trial: &&TrialLine| trial.intended_load_pps == upper && !trial.void;
         let mut trials = self.record.trials.iter().filter(at);
         trials.any(|trial| failed(trial) && !short(trial)).then_some(upper)
+    }
+
+    /// A load in a unit of its own, where it is far from the others.
+    fn own_unit(&self, load: f64) -> String {
+        Loads::of(self.record.header.load_unit, [], load).with_unit(load)
     }
 
     /// `17 of 19 trials there failed it`.
@@ -272,13 +286,19 @@ impl<'a> SearchSummary<'a> {
             Standing::BelowMinimum => {
                 let least = load(Some(self.search.min_load_pps));
                 match self.lost_at_any_load() {
-                    Some((low, above)) => format!(
-                        "the goal fails even at {least}, the lowest load allowed, and about as much is lost at loads far above \
-                         ({} and {}): look for a cause that is not the load; dropline trial and dropline explain say where \
-                         packets are lost",
-                        number::percent(low),
-                        number::percent(above)
-                    ),
+                    Some(lost) => {
+                        let [low, above] = lost.map(|(load, ratio)| {
+                            format!("{} at {}", number::percent(ratio), self.own_unit(load))
+                        });
+                        let next = match self.is_simulated() {
+                            true => "",
+                            false => "; dropline trial and dropline explain say where packets are lost",
+                        };
+                        format!(
+                            "the goal fails even at {least}, the lowest load allowed, and about as much is lost far above ({low}, \
+                             {above}): look for a cause that is not the load{next}"
+                        )
+                    }
                     None => format!(
                         "the goal fails even at {least}, the lowest load allowed ({}); lower --min-load",
                         self.at_the_lowest_load(answer)
@@ -290,7 +310,7 @@ impl<'a> SearchSummary<'a> {
             }
             Standing::GeneratorLimited => match self.failed_by_itself(answer) {
                 Some(upper) => format!(
-                    "trials between {} and {} say more of this machine than of the target: it bears the one and fails the other",
+                    "trials between {} and {} say more of this machine than of the target: it takes the one and fails the other",
                     load(answer.lower_pps),
                     self.loads.with_unit(upper)
                 ),
@@ -329,26 +349,27 @@ impl<'a> SearchSummary<'a> {
             // What trials before the change cost says nothing of the next search.
             return None;
         }
-        let wide =
-            width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
+        let wide = width(answer)
+            .map_or_else(String::new, |width| format!("{} wide; ", number::percent_of(width, WIDTH_DIGITS)));
         if answer.outlook.is_none() && self.standings[goal] == Standing::Wide {
             return Some(format!("{wide}{}", self.what_helps()));
         }
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
         let narrow = match outlook.narrow_budget_s > SOON * self.elapsed_s() {
-            true => {
-                format!(
-                    "for {asked} more time would not help soon, and longer trials (trial=5s behind the goal) may"
-                )
+            true => format!(
+                "{asked} is out of reach by time alone, and longer trials (trial=5s behind the goal) may reach it"
+            ),
+            false => {
+                let budget = round_up(outlook.narrow_budget_s);
+                format!("{asked} takes about --budget {budget:.0}s")
             }
-            false => format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s))),
         };
         if outlook.narrow_budget_s <= outlook.budget_s {
             return Some(format!("{wide}{narrow}"));
         }
-        let (budget, then) = (number::seconds(outlook.budget_s), number::percent(round(outlook.width)));
-        Some(format!("{wide}{budget} would give {then}, {narrow}"))
+        let (budget, then) = (outlook.budget_s, number::percent(round(outlook.width)));
+        Some(format!("{wide}--budget {budget:.0}s would make it {then}; {narrow}"))
     }
 
     /// What to do about an interval that is wide, where nobody knows what a longer search would give.
@@ -411,15 +432,4 @@ fn round(value: f64) -> f64 {
 fn round_up(value: f64) -> f64 {
     let step = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
     (value / step - 1e-9).ceil() * step
-}
-
-/// Relative distance of the bounds, (upper − lower) ÷ upper.
-pub(crate) fn width(answer: &AnswerLine) -> Option<f64> {
-    relative_width(answer.lower_pps, answer.upper_pps)
-}
-
-/// (upper − lower) ÷ upper.
-pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f64> {
-    let (lower, upper) = (lower?, upper?);
-    (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
 }

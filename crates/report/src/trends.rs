@@ -3,7 +3,7 @@
 use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
 use crate::prose::date;
-use dropline_record::{ChangeLine, DriftingLine, News, SeriesLine, Trends, VerdictWord};
+use dropline_record::{ChangeLine, DriftingLine, News, PointLine, SeriesLine, Trends, VerdictWord};
 
 /// The answer in a sentence.
 pub(crate) fn first_line(trends: &Trends) -> String {
@@ -38,10 +38,10 @@ pub(crate) fn first_line(trends: &Trends) -> String {
         _ if trends.series.iter().any(|series| series.has_changed()) => {
             format!(
                 "NOTHING NEW: no limit moved that matters and is not known, in {}",
-                plural_histories(told)
+                of_histories(trends, told)
             )
         }
-        _ => format!("STEADY: no limit moved, in {}", plural_histories(told)),
+        _ => format!("STEADY: no limit moved, in {}", of_histories(trends, told)),
     }
 }
 
@@ -56,6 +56,25 @@ fn at(news: &News<'_>) -> String {
 
 fn plural_histories(count: usize) -> String {
     if count == 1 { "1 history".into() } else { format!("{count} histories") }
+}
+
+/// Of how many histories it is told, and how many cannot tell.
+fn of_histories(trends: &Trends, told: usize) -> String {
+    match trends.series.len() - told {
+        0 => plural_histories(told),
+        1 => format!("{}; 1 other has too few nights to tell", plural_histories(told)),
+        others => format!("{}; {others} others have too few nights to tell", plural_histories(told)),
+    }
+}
+
+/// The level of the last nights, and between which loads they lie.
+pub(crate) fn level(series: &SeriesLine) -> Option<String> {
+    let (last, loads) = (series.segments.last()?, loads(series));
+    let of_level = |point: &&PointLine| point.at >= last.from && point.at <= last.to;
+    let nights = || series.points.iter().filter(of_level).map(|point| point.value);
+    let words = loads.with_unit(last.level);
+    let (low, high) = (nights().reduce(f64::min)?, nights().reduce(f64::max)?);
+    Some(format!("{words}, its nights from {} to {}", loads.bare(low), loads.bare(high)))
 }
 
 /// `−9.1 %`.
@@ -103,8 +122,14 @@ pub(crate) fn drift(line: &DriftingLine) -> String {
 
 /// How many nights, between when.
 pub(crate) fn span(series: &SeriesLine) -> String {
-    let nights = plural(series.points.len() as u64, "night");
+    let number = series.points.len() as u64;
+    let nights = plural(number, "night");
+    let day = |point: &PointLine| point.at.get(..10).map(str::to_owned);
     match (series.points.first(), series.points.last()) {
+        (Some(only), Some(_)) if number == 1 => format!("{nights}, {}", date(&only.at)),
+        (Some(first), Some(last)) if day(first) == day(last) => {
+            format!("{}, {} to {}", plural(number, "measurement"), date(&first.at), date(&last.at))
+        }
         (Some(first), Some(last)) => format!("{nights}, {} to {}", date(&first.at), date(&last.at)),
         _ => nights,
     }

@@ -46,7 +46,7 @@ fn doubts() -> Vec<(Caveat, &'static str)> {
                 since_s: None,
                 by_degrees: false,
             },
-            "changed meanwhile",
+            "changed during the search",
         ),
         (
             Caveat::WarmUp {
@@ -79,7 +79,7 @@ fn doubts() -> Vec<(Caveat, &'static str)> {
             },
             "did not stay the same",
         ),
-        (Caveat::Slowed { before_pps: 190e3, then_pps: 150e3 }, "became slower meanwhile"),
+        (Caveat::Slowed { before_pps: 190e3, then_pps: 150e3 }, "became slower during the search"),
         (
             Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None },
             "has two states",

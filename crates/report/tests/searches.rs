@@ -98,7 +98,7 @@ fn a_time_of_days_is_not_offered_as_what_a_search_would_take() {
     assert!(shown(&record).contains(" takes about "), "{}", shown(&record));
     record.result.as_mut().unwrap().goals[1].outlook = outlook(4000.0);
     let said = shown(&record);
-    assert!(said.contains("more time would not help soon") && !said.contains(" takes about "), "{said}");
+    assert!(said.contains("out of reach by time alone") && !said.contains(" takes about "), "{said}");
 }
 
 #[test]
@@ -111,4 +111,27 @@ fn a_search_that_ended_before_its_budget_without_an_answer_says_why_it_made_no_m
             (ResultWord::Irregular, Some(ReasonWord::TargetStarved), None);
     }
     assert!(shown(&record).contains("its algorithm asked for no more trials"), "{}", shown(&record));
+}
+
+#[test]
+fn a_line_for_a_chat_says_no_caveat_only_where_the_report_has_no_mark() {
+    for system in ["dead", "lossless"] {
+        let record = Made::mdr(system, 3, 30).search();
+        let said = shown(&record);
+        let in_chat = line(&record);
+        assert!(said.contains("    ! ") && !in_chat.contains("no caveat"), "{in_chat}\n{said}");
+        assert!(said.contains("with waits, simulated"), "{said}");
+    }
+    let settled = Made::mdr("inconsistent", 3, 30).search();
+    assert!(line(&settled).contains("no caveat") || shown(&settled).contains("! "), "{}", line(&settled));
+}
+
+#[test]
+fn a_loss_that_is_alike_at_any_load_is_told_with_its_loads_and_of_a_simulation_nothing_is_to_be_explained() {
+    let said = shown(&Made::mdr("dead", 3, 30).search());
+    assert!(said.contains("about as much is lost far above (30 % at 10 kpps, "), "{said}");
+    assert!(
+        said.contains("look for a cause that is not the load") && !said.contains("dropline explain"),
+        "{said}"
+    );
 }

@@ -3,10 +3,7 @@
 mod made;
 
 use dropline_record::compared::{LossLine, QuestionLine, SideLine};
-use dropline_record::{
-    CaveatLine, Compared, ComparedSearches, DesignWord, Fit, LoadUnit, MovedLine, Record, ResultWord,
-    SearchedLine, VerdictWord,
-};
+use dropline_record::{CaveatLine, Compared, DesignWord, Fit, Record, ResultWord, VerdictWord};
 use dropline_report::{
     Style, compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many,
 };
@@ -73,43 +70,6 @@ fn a_loss_of_many_comes_before_what_is_said_of_delays() {
     assert_eq!([0.904, 0.1, 0.099, 0.001].map(of), [true, true, false, false]);
 }
 
-fn moved() -> ComparedSearches {
-    let answers = Made::mdr("hard", 1, 10).search().answers().expect("a search");
-    let goals = answers.iter().map(|answer| MovedLine {
-        loss_ratio: answer.goal.loss_ratio,
-        ratio: Some(0.91),
-        low: Some(0.88),
-        high: Some(0.94),
-        verdict: VerdictWord::Regressed,
-        level: Some(0.95),
-        needed: None,
-        doubted: None,
-        open_a: None,
-        open_b: None,
-        of_a: answer.clone(),
-        of_b: answer.clone(),
-    });
-    let side = |source: &str| SearchedLine {
-        source: source.into(),
-        target: "sim:hard".into(),
-        algorithm: "mdr".into(),
-        started: "2026-11-21T09:31:00Z".into(),
-        trials: 8,
-        elapsed_s: 43.3,
-    };
-    ComparedSearches {
-        verdict: VerdictWord::Regressed,
-        not_valid: None,
-        goals: goals.collect(),
-        smallest_effect: 0.02,
-        load_unit: LoadUnit::Packets,
-        a: side("before.jsonl"),
-        b: side("after.jsonl"),
-        estimator: "bounds of both".into(),
-        caveats: Vec::new(),
-    }
-}
-
 /// What each verb prints at a width.
 fn verbs(style: Style) -> Vec<(&'static str, String)> {
     let (explained, found) = made::explained();
@@ -131,7 +91,7 @@ fn verbs(style: Style) -> Vec<(&'static str, String)> {
         ),
         ("explain", explain_text(&explained, &made::explained_line(&found), style)),
         ("compare", compared_text(&compared(), style)),
-        ("compare searches", compared_searches_text(&moved(), style)),
+        ("compare searches", compared_searches_text(&made::moved(), style)),
         ("fit", fit_text(&Fit { unit_ns: 1000, quantum_ns: 1000.0, ..Fit::default() }, style)),
         ("experiment", study_text(&made::study(), style)),
     ]

@@ -318,7 +318,7 @@ pub fn failure(why: &UdpError) -> Failure {
         }
         UdpError::NotTaken { .. } => failure.advice(
             "a queue there is full, or a rule drops what leaves: look at  tc -s qdisc show  and  nft list ruleset, and take away \
-             what stands in the way",
+             what is in the way",
         ),
         UdpError::Unreachable { .. } => failure.advice(
             "there is no route to it (its link, or loopback, may be down), or a rule of a firewall leads packets to it \
@@ -336,7 +336,7 @@ fn died(why: &UdpError, last: &Lived) -> Failure {
         None => format!("after trial {number}"),
     };
     Failure::environment(format!("the target died {when}: {why}"))
-        .advice("finished trials are kept; start the target again: a search then goes on with --resume")
+        .advice("finished trials are kept; start the target again: a search is then resumed with --resume")
 }
 
 /// The last trial in which the target was there.

@@ -324,7 +324,7 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
         );
     } else if found.design == Design::Whole {
         let limit = found.deff_limit.map_or(String::new(), |limit| {
-            format!(": the verdict stands as long as they vary less than {limit:.1} times as much")
+            format!(": the verdict holds as long as they vary less than {limit:.1} times as much")
         });
         let why = match pair.neighbours {
             Neighbours::Independent => "events are as alike with their neighbours as in another order",

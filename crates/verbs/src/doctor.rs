@@ -4,7 +4,7 @@ use dropline_archive::environment;
 use dropline_failure::{Failure, quoted};
 use dropline_targets::{Opening, Spoken, Target, generator_limit};
 use dropline_traffic::{Quota, Quotas};
-use dropline_trial::TrafficProfile;
+use dropline_trial::{Rate, TrafficProfile};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
@@ -106,11 +106,17 @@ pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> 
         load => fine("load", load.map_or_else(unknown, |load| load.to_string())),
     });
     findings.push(match generator_limit(&TrafficProfile::default(), stop) {
-        Ok(limit) => fine("generator", format!("offers up to {limit} of 64 B to our own reflector")),
+        Ok(limit) => fine("generator", format!("offers about {} of 64 B to our own reflector", about(limit))),
         Err(why) if why.kind() == dropline_failure::FailureKind::Interrupted => return Err(why),
         Err(why) => broken("generator", why.to_string()),
     });
     Ok(findings)
+}
+
+/// In two digits: the next second it is another.
+fn about(load: Rate) -> Rate {
+    let step = 10f64.powf((load.as_pps().max(1.0).log10() - 1.0).floor());
+    Rate::from_millipps(((load.as_pps() / step).round() * step * 1000.0) as u64)
 }
 
 /// What our control group may use of the CPUs.
@@ -194,6 +200,12 @@ fn broken(subject: &str, found: impl Into<String>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_this_machine_offers_is_said_in_as_many_digits_as_it_keeps() {
+        let about = |pps: u64| about(Rate::from_millipps(pps * 1000)).to_string();
+        assert_eq!([380_628, 515_247, 1_049_999, 7].map(about), ["380 kpps", "520 kpps", "1 Mpps", "7 pps"]);
+    }
 
     #[test]
     fn a_program_that_was_asked_for_nothing_is_said_to_be_so_and_one_that_fails_is_broken() {

@@ -27,6 +27,13 @@ pub struct Explained {
 /// If the record cannot be read, or the times of its packets were not kept or are another trial's.
 pub fn explain(path: &Path) -> Result<Explained, Failure> {
     let mut record = read_record(path)?;
+    if record.header.target.starts_with("sim:") {
+        return Err(Failure::environment(format!(
+            "{}: a simulated target has no packets whose times could be kept, so there is nothing to explain",
+            path.display()
+        ))
+        .advice(format!("what it lost at each load is shown by  dropline report {}", quoted_path(path))));
+    }
     let (at, chosen) = match choice(&record) {
         Some(choice) => choice,
         None => return Err(Failure::environment(format!("{}: it holds no finished trial", path.display()))),

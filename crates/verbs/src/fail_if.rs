@@ -169,7 +169,7 @@ impl FailIf {
             None => !judged(record).any(validity::is_invalid),
         };
         let load_unit = record.header.load_unit;
-        let words = |value: f64| self.key.unit.words(value, load_unit);
+        let words = |value: f64| self.key.unit.measured(value, self.limit, load_unit);
         let (value, is) = match found {
             None => (None, "it was not measured".into()),
             Some((Within { low, high }, whose)) if low == high => {

@@ -138,13 +138,13 @@ impl Pages {
             above = match still {
                 false => above.saying(
                     here,
-                    &format!("This is being measured: what stands here is of {trials} so far, and is made anew by itself."),
+                    &format!("This is being measured: what is shown is of {trials} so far, and this page loads itself again."),
                     &[("still", "yes")],
                     "Hold it still",
                 ),
                 true => above.saying(
                     here,
-                    &format!("This was being measured: what stands here is of {trials}."),
+                    &format!("This was being measured: what is shown is of {trials}."),
                     &[],
                     "Follow it",
                 ),

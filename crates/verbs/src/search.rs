@@ -22,7 +22,7 @@ mod doubts;
 mod resumed;
 
 pub use doubts::load_in;
-use doubts::said_in;
+use doubts::{ended, said_in};
 pub use resumed::resume;
 
 /// What a search is given beside its plan.
@@ -395,22 +395,16 @@ impl Run<'_> {
             caveats.push(CaveatLine::said(code, text));
         };
         if interrupted {
-            said("interrupted", "the search was stopped early: the bounds are what was known then".into());
+            said("interrupted", doubts::stopped(goals).into());
         }
-        let named = |is: &dyn Fn(&AnswerLine) -> bool| {
-            let words: Vec<String> =
-                goals.iter().filter(|answer| is(answer)).map(|answer| answer.goal.words()).collect();
-            (!words.is_empty()).then(|| words.join(" and "))
-        };
-        if let Some(goals) = named(&AnswerLine::is_starved) {
-            let text = format!(
-                "what ends the answer for {goals} is not the target's limit: other programs kept the target from its CPU, and \
-                 what it lost may come of that; give the target a CPU of its own or stop what else runs, and search \
-                 again: dropline doctor says what runs here"
-            );
-            said("target_starved", text);
+        if let Some(what) = ended(goals, AnswerLine::is_starved, "is not the target's limit") {
+            let why = "other programs kept the target from its CPU, and what it lost may come of that; give the target a CPU \
+                       of its own or stop what else runs, and search again: dropline doctor says what runs here";
+            said("target_starved", format!("{what}: {why}"));
         }
-        if let Some(goals) = named(&|answer: &AnswerLine| answer.is_generators() && !answer.is_starved()) {
+        let is_generators = |answer: &AnswerLine| answer.is_generators() && !answer.is_starved();
+        if let Some(what) = ended(goals, is_generators, "may not be the target's limit, which may be higher")
+        {
             let why = match (doubts::refused(&self.record), doubts::of_a_program(&self.record)) {
                 (Some((line, caveat)), _) => format!("as trial {} had it, {}", line.number, caveat.text),
                 (None, Some((line, caveat))) => format!(
@@ -427,8 +421,7 @@ impl Run<'_> {
                     .into(),
             };
             let text = format!(
-                "what ends the answer for {goals} may not be the target's limit, which may be higher: loads that \
-                 would tell were not offered as asked, or lost what may be our own doing; {why}"
+                "{what}: loads that would tell were not offered as asked, or lost what may be our own doing; {why}"
             );
             said("generator_limited", text);
         }

@@ -146,7 +146,7 @@ fn doubts(heard: &Overheard) -> Vec<Caveat> {
     if heard.clock_steps > 0 {
         doubts.push(reported(
             "clock_set",
-            format!("the clock that stamps packets was set meanwhile (times: {})", heard.clock_steps),
+            format!("the clock that stamps packets was set during the watch (times: {})", heard.clock_steps),
         ));
     }
     if heard.watched.pid.is_none() {

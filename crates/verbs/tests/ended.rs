@@ -95,7 +95,7 @@ fn a_program_that_complains_at_its_end_leaves_no_answer_and_nothing_to_go_on_wit
             let refused = resume(&plan, &path).unwrap_err();
             let why = refused.to_string();
             assert_eq!(refused.exit_code(), 4, "{why}");
-            assert!(why.contains("exit status: 7") && why.contains("search anew"), "{why}");
+            assert!(why.contains("exit status: 7") && why.contains("search again"), "{why}");
             assert!(why.contains("has every trial"), "{why}");
             assert_eq!(std::fs::read(&path).unwrap(), kept, "it stays as it is");
             std::fs::write(directory.path().join("mended"), "").unwrap();

@@ -33,7 +33,7 @@ fn what_cannot_be_read_is_not_compared_with_a_search_as_what_it_does_not_hold() 
         ("directory", "cannot read"),
         ("text", "nothing of it was imported"),
         ("empty", "is empty"),
-        ("cut.jsonl", "begin anew"),
+        ("cut.jsonl", "measure again"),
     ];
     for (name, says) in all {
         for (a, b) in [("search.jsonl", name), (name, "search.jsonl")] {

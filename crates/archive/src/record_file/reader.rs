@@ -60,9 +60,9 @@ pub fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
             )),
             // It says itself what to do.
             ReadError::UnknownSchema { .. } => failure,
-            ReadError::Empty => failure.advice("nothing was measured: begin anew, with another file or without this one"),
+            ReadError::Empty => failure.advice("nothing was measured: leave this file out, or measure again into another one"),
             ReadError::NoHeader(_) if !text.contains('\n') => failure.advice(
-                "if it was cut off while its first line was written, nothing was measured: begin anew, without this file",
+                "if it was cut off while its first line was written, nothing was measured: measure again, without this file",
             ),
             ReadError::NoHeader(_) => failure
                 .advice("a record is what  dropline search, trial or watch  wrote; files of other tools are read by  dropline import"),

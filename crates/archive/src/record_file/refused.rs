@@ -37,8 +37,8 @@ pub(super) fn full(path: &Path) -> Failure {
         reading::MOST_BYTES >> 20
     ))
     .advice(
-        "all that stands in it can be read. What fills it are histograms, slices and caveats of trials: let there be \
-         fewer, or search anew into another file: -o FILE",
+        "all that is in it can be read. What fills it are histograms, slices and caveats of trials: let there be \
+         fewer, or search again into another file: -o FILE",
     )
 }
 

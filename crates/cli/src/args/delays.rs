@@ -1,6 +1,7 @@
 //! Flags of the verbs that read delays, or compare them.
 
 use super::measuring::smallest_effect;
+use super::shares;
 use super::{FilingArgs, ToldArgs, TrafficArgs};
 use crate::help::one_of;
 use clap::Args;
@@ -200,7 +201,7 @@ pub(crate) struct CompareArgs {
     /// Delay above which an event counts as slow [default: A's 99th percentile].
     #[arg(long, value_name = "TIME")]
     pub(crate) above: Option<String>,
-    #[arg(long, value_name = "RATIO", help = smallest_effect("A"))]
+    #[arg(long, value_name = "RATIO", value_parser = shares::share, help = smallest_effect("A"))]
     pub(crate) smallest_effect: Option<String>,
     /// Growth of the loss ratio that does not matter; any larger growth that is significant is a regression.
     #[arg(long, value_name = "RATIO", default_value = "0")]

@@ -1,6 +1,7 @@
 //! Flags of the verbs that look at many records.
 
 use super::measuring::smallest_effect;
+use super::shares;
 use crate::help::one_of;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -26,7 +27,7 @@ pub(crate) struct TrendArgs {
     /// Records of searches, and directories of them [default: $DROPLINE_HISTORY].
     #[arg(value_name = "DIR|RECORD")]
     pub(crate) records: Vec<PathBuf>,
-    #[arg(long, value_name = "RATIO", help = smallest_effect("the level before"))]
+    #[arg(long, value_name = "RATIO", value_parser = shares::share, help = smallest_effect("the level before"))]
     pub(crate) smallest_effect: Option<String>,
     /// Exit with code 1 if a limit got worse, five nights confirm it, and it is not acknowledged.
     #[arg(long, value_name = "WHAT")]
@@ -98,7 +99,7 @@ pub(crate) struct HistoryAddArgs {
     pub(crate) json: bool,
 }
 
-/// Make the index of a history anew from its records, and say what it did not say as it is.
+/// Make the index of a history again from its records, and say what it did not say as it is.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

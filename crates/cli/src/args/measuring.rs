@@ -1,6 +1,6 @@
 //! Flags of the verbs that offer load: what is measured, with which traffic, where the result goes.
 
-use super::{FilingArgs, ToldArgs, arrivals, targets};
+use super::{FilingArgs, ToldArgs, arrivals, shares, targets};
 use crate::help::one_of;
 use clap::{Args, ValueEnum};
 use dropline_record::ResultWord;
@@ -84,13 +84,13 @@ pub(crate) struct SearchArgs {
     pub(crate) target: Option<String>,
     /// Find the highest load with at most this loss ratio, or within this bound on the delay (p99<200us); may be repeated
     /// [default: 0 and 0.5%].
-    #[arg(long, value_name = "GOAL[,…]", help_heading = "Search")]
+    #[arg(long, value_name = "GOAL[,…]", help_heading = "Search", value_parser = shares::goal)]
     pub(crate) goal: Vec<String>,
     #[arg(long, value_name = "TIME", help_heading = "Search", help = budgets())]
     pub(crate) budget: Option<String>,
     /// Confidence level of the intervals: the share of searches whose interval contains the true limit (credible)
     /// [default: 95%].
-    #[arg(long, value_name = "RATIO", help_heading = "Search")]
+    #[arg(long, value_name = "RATIO", help_heading = "Search", value_parser = shares::share)]
     pub(crate) level: Option<String>,
     #[arg(long, help_heading = "Search", help = certificate())]
     pub(crate) certify: bool,
@@ -116,7 +116,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
-    #[arg(long, value_name = "SHARES", help_heading = "Search", value_delimiter = ',')]
+    #[arg(long, value_name = "SHARES", help_heading = "Search", value_delimiter = ',', value_parser = shares::share)]
     pub(crate) delay_at: Vec<String>,
     #[arg(long, value_name = "TIME", help_heading = "Search", help = warm_ups())]
     pub(crate) warm_up: Option<String>,
@@ -146,7 +146,7 @@ pub(crate) struct SearchArgs {
     /// Compare with this earlier search afterwards, and exit with code 1 if a limit got worse.
     #[arg(long, value_name = "RECORD", help_heading = "Output")]
     pub(crate) baseline: Option<PathBuf>,
-    #[arg(long, value_name = "RATIO", help_heading = "Output", requires = "baseline", help = smallest_effect("--baseline"))]
+    #[arg(long, value_name = "RATIO", help_heading = "Output", requires = "baseline", value_parser = shares::share, help = smallest_effect("--baseline"))]
     pub(crate) smallest_effect: Option<String>,
     /// Continue the search of this record with its settings; only --budget and --max-trials may be others (type the
     /// target again if it starts a program).
@@ -160,7 +160,7 @@ fn budgets() -> String {
         None => format!("{} none", algorithm.name()),
     };
     format!(
-        "Stop when the trials took this long together [default: {}]",
+        "Stop when the trials, each with its waits, took this long together [default: {}]",
         AlgorithmPlan::all().map(budget).join(", ")
     )
 }

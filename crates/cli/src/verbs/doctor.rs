@@ -1,12 +1,13 @@
 //! `dropline doctor`.
 
 use super::{DONE, INVALID};
-use crate::output as out;
 use crate::signals::stop_on_signals;
+use crate::{lines, output as out};
 use clap::Args;
 use dropline_failure::Failure;
 use dropline_targets::Target;
 use dropline_traffic::Targets;
+use dropline_trial::number_of;
 use dropline_verbs::doctor::{Finding, Weight, examine_machine, examine_target};
 
 /// List what on this machine disturbs a measurement, and check whether a target answers.
@@ -33,19 +34,39 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if args.json {
         out::print_json(&findings)?;
     } else {
-        out::print(&findings.iter().map(line).collect::<Vec<_>>().join("\n"))?;
+        let lines = findings.iter().map(|finding| line(finding, out::columns()));
+        let verdict = lines::told(&verdict(&findings), out::columns());
+        out::print(&lines.chain([verdict]).collect::<Vec<_>>().join("\n"))?;
     }
     let broken = findings.iter().any(|finding| finding.weight == Weight::Broken);
     Ok(if broken { INVALID } else { DONE })
 }
 
-fn line(finding: &Finding) -> String {
+/// What all of it comes to.
+fn verdict(findings: &[Finding]) -> String {
+    let of = |weight| findings.iter().filter(|finding| finding.weight == weight).count();
+    match (of(Weight::Broken), of(Weight::Disturbs)) {
+        (0, 0) => "nothing that was looked at disturbs a measurement here".into(),
+        (0, disturbs) => format!(
+            "{} here {} a measurement (!): numbers scatter more, or are smaller than the target's",
+            number_of(disturbs, "thing"),
+            if disturbs == 1 { "disturbs" } else { "disturb" }
+        ),
+        (broken, _) => {
+            format!("nothing can be measured so: {} (x) must be put right first", number_of(broken, "thing"))
+        }
+    }
+}
+
+fn line(finding: &Finding, width: usize) -> String {
     let sign = match finding.weight {
         Weight::Fine => " ",
         Weight::Disturbs => "!",
         Weight::Broken => "x",
     };
-    let advice =
-        finding.advice.as_deref().map_or(String::new(), |advice| format!("\n               {advice}"));
-    format!("{sign} {:<12} {}{advice}", finding.subject, finding.found)
+    let found = lines::hanging(&format!("{sign} {:<12} ", finding.subject), &finding.found, width);
+    match &finding.advice {
+        Some(advice) => format!("{found}\n{}", lines::hanging(&" ".repeat(15), advice, width)),
+        None => found,
+    }
 }

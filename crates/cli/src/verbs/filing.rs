@@ -134,7 +134,7 @@ pub(crate) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
 pub(crate) fn tell_damage(directory: &Path) {
     if let Some(index) = History::damaged_index(directory) {
         note!(
-            "! {} is damaged: the records are read instead, and it is made anew when the history is next changed",
+            "! {} is damaged: the records are read instead, and it is made again when the history is next changed",
             index.display()
         );
     }

@@ -4,7 +4,7 @@ use super::filing::directory;
 use super::{DONE, FAILED, style};
 use crate::args::{
     HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs, HistoryPruneArgs,
-    HistoryVerb, WantedArgs,
+    HistoryVerb, VARIABLE, WantedArgs,
 };
 use crate::output as out;
 use dropline_archive::whole_file;
@@ -24,7 +24,12 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
 }
 
 fn add(args: &HistoryAddArgs) -> Result<u8, Failure> {
-    let added = history::add(&directory(args.history.as_deref())?, &args.files, args.unfinished)?;
+    let named = directory(args.history.as_deref()).map_err(|_| {
+        let first = args.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        Failure::usage(format!("no history is named, and {first} is taken for a record"))
+            .advice(format!("name its directory by --history DIR, or set {VARIABLE} to it"))
+    })?;
+    let added = history::add(&named, &args.files, args.unfinished)?;
     if args.json {
         out::print_json(&added)?;
     } else {
@@ -36,7 +41,7 @@ fn add(args: &HistoryAddArgs) -> Result<u8, Failure> {
             let all = number_of(added.len(), "file");
             Err(Failure::environment(match added.len() {
                 1 => "the file was not added".to_owned(),
-                _ => format!("of {all}, {refused} were not added; the others were"),
+                _ => format!("{refused} of {all} {} not added", if refused == 1 { "was" } else { "were" }),
             }))
         }
     }

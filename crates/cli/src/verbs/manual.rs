@@ -3,7 +3,7 @@
 use super::DONE;
 use crate::{help, output as out};
 use clap::{Args, Command, ValueEnum as _};
-use dropline_failure::Failure;
+use dropline_failure::{Failure, nearest};
 
 /// Print a shell's completion script.
 #[derive(Args, Debug)]
@@ -42,7 +42,12 @@ pub(crate) fn man(args: &ManArgs, mut all: Command) -> Result<u8, Failure> {
     let name = verb.split_whitespace().collect::<Vec<_>>().join("-");
     let name = name.strip_prefix("dropline").map_or(name.as_str(), |rest| rest.trim_start_matches('-'));
     let page = verb_of_page(&all, name)
-        .ok_or_else(|| Failure::usage(format!("there is no verb {verb:?}; see dropline --help")))?
+        .ok_or_else(|| {
+            let verbs: Vec<&str> =
+                all.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name).collect();
+            Failure::usage(format!("there is no verb {verb:?}{}", nearest(&verb, &verbs)))
+                .advice("all verbs:  dropline --help")
+        })?
         .clone();
     let mut text = Vec::new();
     clap_mangen::Man::new(page)

@@ -115,7 +115,7 @@ fn fresh(
     Ok((finished, paths))
 }
 
-/// A search is gone on with in the file that holds it, and nowhere else.
+/// A search is resumed in the file that holds it, and nowhere else.
 fn can_go_on(args: &SearchArgs, path: &Path) -> Result<(), Failure> {
     let named = quoted_path(path);
     if args.keep.output.is_some() {
@@ -138,7 +138,7 @@ fn can_go_on(args: &SearchArgs, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Goes on with a record: its plan, other limits where they are given, and the target where it is typed again.
+/// Resumes a record: its plan, other limits where they are given, and the target where it is typed again.
 fn resume(
     args: &SearchArgs,
     path: &Path,
@@ -254,7 +254,7 @@ fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> Vec<(
     let go_on = cut_off.map(|(path, record)| going_on(&path.to_string_lossy(), &record.header.target));
     let all = || ("records", format!("{path} and {} more", records.len() - 1));
     match (records, go_on) {
-        ([_], Some(command)) => vec![("record", path), ("go on", command)],
+        ([_], Some(command)) => vec![("record", path), ("resume", command)],
         ([_], None) => {
             let page = format!("dropline report {path} --html");
             vec![("record", path), ("page", page)]

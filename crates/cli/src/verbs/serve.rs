@@ -8,7 +8,7 @@ use clap::Args;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_traffic::ReceiveMeans;
-use dropline_trial::quantities;
+use dropline_trial::{quantities, time_of};
 use dropline_verbs::serve::{Seat, Served, Service, serve, take};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
-    let listen = plan::address("--listen", &args.listen, "an ADDR:PORT")?;
+    let listen = plan::address("--listen", &args.listen, "an ADDR:PORT, such as 127.0.0.1:7007")?;
     let buffer =
         args.buffer.as_deref().map(|text| plan::read("--buffer", quantities::bytes(text))).transpose()?;
     if args.times.is_some() && args.queue > 0 {
@@ -139,9 +139,9 @@ fn text(served: &Served) -> String {
     let socket = served.dropped_socket.map_or("not known".into(), |count| count.to_string());
     lines.push(format!("dropped    {} at the queue, {socket} at the socket's buffer", served.dropped_queue));
     if served.stood_still_ns > 0 {
-        let ms = served.stood_still_ns as f64 / 1e6;
         lines.push(format!(
-            "stood      still for {ms:.1} ms with packets to serve: the machine gave it no CPU"
+            "stood      still for {} with packets to serve: the machine gave it no CPU",
+            time_of(served.stood_still_ns)
         ));
     }
     lines.join("\n")

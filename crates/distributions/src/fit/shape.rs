@@ -108,6 +108,9 @@ fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
     fit.verdict_text = Some(words);
 }
 
+/// What several peaks may be: the distribution alone does not say which.
+const MODES: &str = "modes (code paths, a queue, or pauses)";
+
 fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) -> (ShapeWord, String) {
     let name = words(best.family.name());
     let share = |ratio: f64| format!("{} %", significant(ratio * 100.0));
@@ -120,7 +123,7 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) ->
         LawVerdict::Close => (
             ShapeWord::Close,
             format!(
-                "close to a {name} law, which leaves {elsewhere} of the events elsewhere: more than by chance"
+                "close to a {name} law, which leaves {elsewhere} of the events elsewhere: more than random scatter does"
             ),
         ),
         LawVerdict::Undecided => (
@@ -138,15 +141,14 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) ->
                         .to_owned()
                 }
                 (0, 0 | 1) => "not one code path".to_owned(),
-                (0, modes) => format!("no single family fits, it is at least {modes} code paths"),
+                (0, modes) => format!("no single family fits, it has {modes} {MODES}"),
                 (1, _) => "no single family fits".to_owned(),
                 // A mode that leans takes several laws, and is one code path.
                 (laws, modes) if laws > modes.max(1) => format!(
-                    "no single family fits, it is at least {} code {}, for which it takes a mixture of {laws} laws",
-                    modes.max(1),
-                    if modes > 1 { "paths" } else { "path" }
+                    "no single family fits, it has {}, for which it takes a mixture of {laws} laws",
+                    if modes > 1 { format!("{modes} {MODES}") } else { "one mode".into() }
                 ),
-                (paths, _) => format!("no single family fits, it is {paths} code paths"),
+                (laws, _) => format!("no single family fits, it has {laws} {MODES}"),
             };
             (
                 ShapeWord::NotOnePath,

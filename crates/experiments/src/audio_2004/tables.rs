@@ -56,7 +56,7 @@ pub(super) fn histograms(runs: &[Run]) -> Table {
     });
     Table {
         title: "The histograms, in microseconds".into(),
-        note: "A mode is a peak that the k-mode test bears out, with its range and its events.".into(),
+        note: "A mode is a peak that the k-mode test confirms, with its range and its events.".into(),
         columns: ["run", "events", "mean", "deviation", "p50", "p99", "p99.9", "max", "modes"]
             .map(String::from)
             .into(),

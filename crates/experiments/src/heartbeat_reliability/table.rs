@@ -171,7 +171,7 @@ impl Reliability {
         Table {
             title: "Bit errors that pass".into(),
             note: format!(
-                "Each bit wrong by chance; from the frames counted above, the CRCs' from all. What lies beyond \
+                "Each bit wrong at random; from the frames counted above, the CRCs' from all. What lies beyond \
                  distance 4 adds at most {} %. The keyed tag's is the mean over keys.",
                 number(100.0 * (worst - 1.0))
             ),
@@ -210,7 +210,7 @@ impl Reliability {
         );
         Table {
             title: "Other damage that passes".into(),
-            note: "A burst begins and ends with a wrong bit, those between are wrong by chance; most significant \
+            note: "A burst begins and ends with a wrong bit, those between are wrong at random; most significant \
                    bit first, within the 22 bits that differ between heartbeats."
                 .into(),
             columns: heads(&["damage", "passes"]),

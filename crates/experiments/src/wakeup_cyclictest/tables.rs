@@ -36,7 +36,7 @@ pub(super) fn study(blocks: &[Block], caveats: Vec<CaveatLine>) -> Result<Study,
         name: "wakeup-cyclictest".into(),
         title: title(&found),
         paragraphs: vec![format!(
-            "{} blocks of {} s by cyclictest {version} and as many by wakeup:, in turns (A B B A or B A A B by chance). \
+            "{} blocks of {} s by cyclictest {version} and as many by wakeup:, in turns (A B B A or B A A B at random). \
              Both sleep with clock_nanosleep to absolute times of CLOCK_MONOTONIC, a period of 1 ms, on CPU {}, with \
              SCHED_FIFO 80, locked memory and CPUs kept awake; late is the time between when a wake-up was due and \
              what the clock says after it. The intervals are compare's: from how blocks differ, in pairs.",

@@ -37,7 +37,7 @@ pub enum ReadError {
         what: &'static str,
     },
     /// A trial that stands there twice, in another place than it was made, or behind one that is missing.
-    #[error("line {line} of the record is trial {number}, and trial {} is missing or stands elsewhere", .before + 1)]
+    #[error("line {line} of the record is trial {number}, and trial {} is missing or is elsewhere", .before + 1)]
     Misnumbered {
         /// From 1.
         line: usize,
@@ -55,7 +55,7 @@ pub enum ReadError {
         what: String,
     },
     /// A change of limits that stands behind another trial than it says.
-    #[error("line {line} of the record sets limits after trial {after}, and trial {before} stands before it")]
+    #[error("line {line} of the record sets limits after trial {after}, and trial {before} is before it")]
     MisplacedLimits {
         /// From 1.
         line: usize,
@@ -65,7 +65,7 @@ pub enum ReadError {
         before: u64,
     },
     /// Something after the result.
-    #[error("line {line} of the record stands behind its result, which is the last line")]
+    #[error("line {line} of the record is behind its result, which is the last line")]
     AfterResult {
         /// From 1.
         line: usize,

@@ -4,7 +4,7 @@ use super::figure::figures;
 use super::goals::caveats;
 use super::shell::{method, shell};
 use crate::compared_searches::{
-    change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note,
+    first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, told,
 };
 use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
@@ -55,7 +55,7 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
     html! {
         tr data-verdict=(line.verdict) {
             td.l.name { span class=(format!("t{}", index % 2)) { (goal(line)) } }
-            td { b { (change(line.ratio)) } }
+            td { b { (told(line)) } }
             td { (interval(line)) }
             td.l.wrap {
                 @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }

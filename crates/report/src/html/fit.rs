@@ -89,8 +89,8 @@ pub(super) fn section(fit: &Fit) -> Markup {
                                 tr {
                                     td.l.name { (line.name) }
                                     td { (percent(line.total_variation)) }
-                                    td.w { (fixed(line.bic, 1)) }
-                                    td.w { (fixed(line.log_likelihood, 1)) }
+                                    td.w { (fixed(line.bic, 0)) }
+                                    td.w { (fixed(line.log_likelihood, 0)) }
                                     td.w { @for (name, value) in &line.parameters { (name) " " (three(*value)) "  " } }
                                 }
                             }

@@ -37,7 +37,7 @@ pub(super) fn page(records: &[Record]) -> String {
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
         @if !groups.lines.is_empty() { (table(&groups)) }
         @if groups.lines.iter().any(|line| line.change.is_some()) {
-            p.about { "Whether one load is really higher than another, or only by chance, is said by  " code { "dropline compare A B" } }
+            p.about { "Whether one load is really higher than another, or only at random, is said by  " code { "dropline compare A B" } }
         }
         @if let Some(words) = groups.left_out() { p.about { (words) } }
         (caveats(&doubts(records, &labels), None))

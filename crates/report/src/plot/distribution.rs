@@ -130,7 +130,7 @@ fn histogram(fit: &Fit, unit: &str) -> Option<Plot> {
     Some(lines.plot(
         "histogram",
         title,
-        "Dotted lines part the modes that the k-mode test bears out.",
+        "Dotted lines part the modes that the k-mode test confirms.",
         numbers,
     ))
 }
@@ -267,6 +267,6 @@ fn tail(fit: &Fit, unit: &str) -> Option<Plot> {
     });
     let numbers = Numbers { heads: heads(&["beyond", "share"]), rows: rows.collect() };
     let title = format!("{} of the events are above {} {unit}", percent(tail.ratio), three(tail.threshold));
-    let caption = "The dotted line is the threshold; the dashed curve the generalised Pareto law, where 30 events bear one.";
+    let caption = "The dotted line is the threshold; the dashed curve the generalised Pareto law, where 30 events support one.";
     Some(lines.plot("tail", title, caption, numbers))
 }

@@ -38,7 +38,7 @@ pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label
         caption.push_str(" Dotted: the median of an interval.");
     }
     if invalid {
-        caption.push_str(" Dashed: a bound that its last trial does not bear out.");
+        caption.push_str(" Dashed: a bound that its last trial does not confirm.");
     }
     if outside {
         caption.push_str(" Marks at the edge are trials outside the axis.");

@@ -2,7 +2,7 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::compared_searches::{
-    change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, side,
+    first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, side, told,
 };
 use crate::number::percent;
 use crate::style::{Ink, Style};
@@ -42,7 +42,7 @@ fn goals(compared: &ComparedSearches) -> Columns {
         Row {
             cells: vec![
                 (goal(line), Ink::Goal(index)),
-                (change(line.ratio), Ink::Strong),
+                (told(line), Ink::Strong),
                 (line.verdict.words(), ink),
                 (interval(line), Ink::Plain),
                 (limit(&line.of_a, line.open_a, loads), Ink::Plain),

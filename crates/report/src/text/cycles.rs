@@ -54,7 +54,7 @@ pub(crate) fn facts(cycles: &CyclesLine, trial: &TrialLine) -> Vec<(&'static str
     let anew = match cycles.schedules.0 {
         0 | 1 => String::new(),
         schedules => {
-            format!("; the server began its schedule anew {}", number::plural(schedules - 1, "time"))
+            format!("; the server restarted its schedule {}", number::plural(schedules - 1, "time"))
         }
     };
     facts.push(("xruns", format!("{}{an_hour}{anew}", number::count(cycles.xruns.0))));

@@ -81,10 +81,16 @@ fn refused(fit: &Fit) -> String {
         .percentiles
         .iter()
         .filter_map(|line| {
-            Some(format!("{}{JOIN}needs n{JOIN}\u{2265}{JOIN}{}", name(line.p), count(line.needed?.0)))
+            Some(format!("{}{JOIN}needs n{JOIN}\u{2265}{JOIN}{}", name(line.p), count(about(line.needed?.0))))
         })
         .collect();
     refused.join("   ")
+}
+
+/// In two digits, and never less: how many it takes is no better known.
+fn about(number: u64) -> u64 {
+    let step = 10u64.pow(number.max(1).ilog10().saturating_sub(1));
+    number.div_ceil(step).saturating_mul(step)
 }
 
 fn moments(fit: &Fit) -> Option<String> {
@@ -170,7 +176,7 @@ fn tail(fit: &Fit) -> Option<String> {
     let Some(gpd) = tail.gpd else {
         return (tail.count.0 > 0).then(|| {
             format!(
-                "{} beyond {} bear no extreme-value law: that takes 30",
+                "{} beyond {} are too few for an extreme-value law: that takes 30",
                 plural(tail.count.0, "event"),
                 three(tail.threshold)
             )
@@ -266,8 +272,8 @@ fn families(fit: &Fit) -> Columns {
             cells: vec![
                 (line.name.clone(), Ink::Strong),
                 (percent(line.total_variation), Ink::Plain),
-                (fixed(line.bic, 1), Ink::Plain),
-                (fixed(line.log_likelihood, 1), Ink::Plain),
+                (fixed(line.bic, 0), Ink::Plain),
+                (fixed(line.log_likelihood, 0), Ink::Plain),
                 (parameters.join("  "), Ink::Faint),
             ],
             note: None,

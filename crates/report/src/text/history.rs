@@ -145,7 +145,7 @@ pub fn reindexed_text(told: &Reindexed, checked: bool, style: Style) -> String {
         &match (told.is_as_it_was(), checked) {
             (true, _) => format!("the index says what the records say: {records}"),
             (false, true) => format!("the index does not say what the records say: {records}"),
-            (false, false) => format!("the index was made anew: {records}"),
+            (false, false) => format!("the index was made again: {records}"),
         },
     );
     for (name, files) in [("new", &told.added), ("changed", &told.changed), ("gone", &told.gone)] {

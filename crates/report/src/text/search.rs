@@ -69,15 +69,9 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
                 (None, None) => "none".into(),
                 (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
             };
-            let width =
-                search_summary::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
-                    let asked = answer.goal.width;
-                    // What was asked for is told where it was not reached.
-                    let asked = Some(asked).filter(|asked| width > asked * (1.0 + 1e-9));
-                    let asked =
-                        asked.map_or_else(String::new, |asked| format!(", asked {}", number::percent(asked)));
-                    format!("{}{asked}", number::percent(width))
-                });
+            let width = search_summary::width(answer)
+                .filter(|_| !doubted)
+                .map_or_else(String::new, |width| search_summary::width_words(width, answer.goal.width));
             Row {
                 cells: vec![
                     (finding.names[index].clone(), Ink::Goal(index)),

@@ -65,15 +65,18 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     let intended = trial
         .intended
         .map_or_else(String::new, |intended| format!(" of {} intended", number::count(intended.0)));
-    page.fact(
-        "offered",
-        &format!(
+    let offered = match trial.offered.0 {
+        0 if traffic::is_overheard(record) => {
+            format!("0: no packet came in {}", number::seconds(trial.duration_s))
+        }
+        offered => format!(
             "{}{intended}, at {} {}",
-            number::count(trial.offered.0),
+            number::count(offered),
             loads.with_unit(trial.intended_load_pps),
             time_words(record, trial)
         ),
-    );
+    };
+    page.fact("offered", &offered);
     page.fact("forwarded", &number::count(trial.forwarded.0));
     let ratio = trial.loss_ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
     let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {

@@ -30,7 +30,7 @@ pub(super) fn write(page: &mut Page, woken: &WakeupsLine) {
     });
     let taken = times(all);
     if !taken.is_empty() {
-        page.fact("taken", &format!("{taken} from the threads' CPUs meanwhile"));
+        page.fact("taken", &format!("{taken} from the threads' CPUs during the trial"));
     }
     let latest =
         woken.slices.iter().enumerate().filter_map(|(index, slice)| Some((index, slice, late(slice)?)));

@@ -380,3 +380,41 @@ pub(crate) fn explained_line(found: &dropline_record::Explanation) -> dropline_r
         caveats: Vec::new(),
     }
 }
+
+/// Two searches, of which the limits of the second are lower.
+pub(crate) fn moved() -> dropline_record::ComparedSearches {
+    let answers = Made::mdr("hard", 1, 10).search().answers().expect("a search");
+    let goals = answers.iter().map(|answer| dropline_record::MovedLine {
+        loss_ratio: answer.goal.loss_ratio,
+        ratio: Some(0.91),
+        low: Some(0.88),
+        high: Some(0.94),
+        verdict: dropline_record::VerdictWord::Regressed,
+        level: Some(0.95),
+        needed: None,
+        doubted: None,
+        open_a: None,
+        open_b: None,
+        of_a: answer.clone(),
+        of_b: answer.clone(),
+    });
+    let side = |source: &str| dropline_record::SearchedLine {
+        source: source.into(),
+        target: "sim:hard".into(),
+        algorithm: "mdr".into(),
+        started: "2026-11-21T09:31:00Z".into(),
+        trials: 8,
+        elapsed_s: 43.3,
+    };
+    dropline_record::ComparedSearches {
+        verdict: dropline_record::VerdictWord::Regressed,
+        not_valid: None,
+        goals: goals.collect(),
+        smallest_effect: 0.02,
+        load_unit: dropline_record::LoadUnit::Packets,
+        a: side("before.jsonl"),
+        b: side("after.jsonl"),
+        estimator: "bounds of both".into(),
+        caveats: Vec::new(),
+    }
+}

@@ -21,7 +21,7 @@ impl Behaviour for Bucket {
     }
 
     fn about(&self) -> &'static str {
-        "forwards up to its capacity and 18 ms of it more: a short trial bears more (a token bucket)"
+        "forwards up to its capacity and 18 ms of it more: a short trial takes more (a token bucket)"
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, _: &mut ChaCha8Rng) -> u64 {

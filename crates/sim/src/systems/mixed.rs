@@ -113,14 +113,14 @@ pub(super) const MODES: Mixed = Mixed {
 /// Receive-side scaling.
 pub(super) const HASHING: Mixed = Mixed {
     name: "hashing",
-    about: "1024 flows are hashed onto four cores, anew in each trial; the fullest core loses first",
+    about: "1024 flows are hashed onto four cores, in another way in each trial; the fullest core loses first",
     trouble: Trouble::Hashing { flows: 1024, cores: 4 },
 };
 
 /// A line card that is slower than its neighbour.
 pub(super) const TWO_KNEES: Mixed = Mixed {
     name: "two-knees",
-    about: "three packets of ten go by a part that bears a fifth of the limit",
+    about: "three packets of ten go by a part that takes a fifth of the limit",
     trouble: Trouble::Parts([(0.3, 0.2), (0.7, 0.8)]),
 };
 

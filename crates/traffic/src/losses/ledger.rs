@@ -152,7 +152,7 @@ impl Ledger {
                 trial.caveats.push(Caveat::Reported {
                     code: "counted_at_socket".into(),
                     text: "the target died before it could be asked what it served: forwarded is what programs of \
-                           its namespace read meanwhile, at most what it served"
+                           its namespace read in that time, at most what it served"
                         .into(),
                 });
                 trial.forwarded = trial.offered;

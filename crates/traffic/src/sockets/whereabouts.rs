@@ -131,7 +131,7 @@ impl Way {
             Err(Gap::NotLooked(why)) => Err(NoLeash::NotLooked { address, why }),
             Err(Gap::LeadsOff(interface, kind)) => {
                 let kind =
-                    if kind.is_empty() { "a network card, or what stands for one".into() } else { kind };
+                    if kind.is_empty() { "a network card, or what looks like one".into() } else { kind };
                 Err(NoLeash::LeadsOff { address, interface, kind })
             }
             Err(Gap::Unseen(name)) => match tables_that_show(address, interface, gateway) {

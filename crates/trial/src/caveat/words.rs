@@ -62,22 +62,27 @@ impl fmt::Display for Caveat {
             ),
             Self::TargetStarved { kept_ns, lost } => write!(
                 f,
-                "other programs kept the target from running for up to {}, and what it lost meanwhile may be this machine's \
+                "other programs kept the target from running for up to {}, and what it lost in that time may be this machine's \
                  doing{}: stop them, or give the target a CPU of its own",
                 time_of(*kept_ns),
-                lost.map_or_else(String::new, |lost| format!(" (at most {})", number_of(lost, "lost packet")))
+                lost.map_or_else(String::new, |lost| format!(" (by this alone, at most {})", number_of(lost, "lost packet")))
             ),
-            Self::LossDoubted { lost, ours } => write!(
-                f,
-                "not valid as a judgement of the target: of {lost} lost packets up to {ours} may not be its doing, and how many \
-                 were not is not known; that is the most that this machine or the way can have cost, by the other caveats; free \
-                 a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
-            ),
+            Self::LossDoubted { lost, ours } => {
+                let ours = match ours >= lost {
+                    true => format!("any number of {}, up to all", number_of(*lost, "lost packet")),
+                    false => format!("up to {ours} of {}", number_of(*lost, "lost packet")),
+                };
+                write!(
+                    f,
+                    "not valid as a judgement of the target: this machine or the way may have caused {ours}, by the other caveats \
+                     together, and how many it did is not known; free a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
+                )
+            }
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
                 f,
-                "not valid as a delay of the target: one packet in ten left {} late or more, and that is in the {} \
-                 and more that one in ten took; the delay from when packets were sent is the target's, at a load that \
-                 came in lumps; free a CPU for the generator, or lower the load",
+                "not valid as a delay of the target: the delays hold the generator's own lateness (one packet in ten left {} late \
+                 or more, and one in ten took {} or more); read the delay from when packets were sent instead, which is the \
+                 target's at a load that came in lumps; free a CPU for the generator, or lower the load",
                 time_of(*lateness_p90_ns),
                 time_of(*delay_p90_ns)
             ),
@@ -135,7 +140,7 @@ impl fmt::Display for Caveat {
                 write!(
                     f,
                     "packets still waited ever longer when the trial ended, {} in the mean of its first quarter and {} in its \
-                     last: more came than was served, and a buffer hid it for as long as the trial took, so longer trials bear \
+                     last: more came than was served, and a buffer hid it for as long as the trial took, so longer trials take \
                      less; try --duration {seconds}s, in a search trial={seconds}s behind the goal (--goal 0.5%,trial={seconds}s)",
                     time_of(*from_ns),
                     time_of(*to_ns)
@@ -264,8 +269,8 @@ impl fmt::Display for Caveat {
             ),
             Self::DependentTrials { correlation, by_chance } => write!(
                 f,
-                "a trial finds what the one before it found (correlation {correlation:.2}, by chance in \
-                 {} of searches): the target has states that last longer than a trial; search again \
+                "a trial finds what the one before it found (correlation {correlation:.2}, seen in \
+                 {} of searches of a steady target): the target has states that last longer than a trial; search again \
                  later, or with longer trials",
                 seldom(*by_chance)
             ),
@@ -279,7 +284,7 @@ impl fmt::Display for Caveat {
                 };
                 write!(
                     f,
-                    "the target became {became}{how} while it was searched{when} (by chance in {} of searches): what it bears \
+                    "the target became {became}{how} while it was searched{when} (seen in {} of searches of a steady target): what it takes \
                      now is what trials since then show, and one search is too short to know it well; look for what changed \
                      (heat, a throttled clock, a neighbour; a queue or a bucket of tokens that one trial leaves to the next \
                      looks alike), and search again",
@@ -288,17 +293,17 @@ impl fmt::Display for Caveat {
             }
             Self::WarmUp { by_chance, since_s, until_s, warmed_s, .. } => write!(
                 f,
-                "the first trials{} found a slower target than the later ones (by chance in {} of \
-                 searches): warm it up before the search (--warm-up {}s), and search again",
+                "the first trials{} found a slower target than the later ones (seen in {} of searches of a \
+                 steady target): warm it up before the search (--warm-up {}s), and search again",
                 until_s.or(*since_s).map_or_else(String::new, |s| format!(", up to {s:.1} s after the start,")),
                 seldom(*by_chance),
                 warm_up_s(warmed_s + until_s.or(*since_s).unwrap_or(5.0))
             ),
             Self::CarriesOver { by_chance, slow, after_loss, after_loss_pps, rested_pps } => write!(
                 f,
-                "what is left of one trial comes into the next, as of a queue or a bucket of tokens (by chance in {} of searches): \
+                "what is left of one trial comes into the next, as of a queue or a bucket of tokens (seen in {} of searches of a steady target): \
                  {slow} of {} right after one that lost packets found a slower target, which let {} through, and after a lower load \
-                 up to {} came through. So the limit is between what it bears for long and what it bears after a rest, and \
+                 up to {} came through. So the limit is between what it takes for long and what it takes after a rest, and \
                  depends on what came before; of longer trials (trial=10s behind the goal) what was left is a smaller part, and a \
                  wait between trials (a longer --drain, or the program that performs them) lets the target rest",
                 seldom(*by_chance),
@@ -316,8 +321,8 @@ impl fmt::Display for Caveat {
                 };
                 write!(
                     f,
-                    "the target did not stay the same while it was searched (by chance in {} of searches): {what}; the limit was \
-                     between {} and {} meanwhile, and which of these it is now, one search cannot tell; look for what comes \
+                    "the target did not stay the same while it was searched (seen in {} of searches of a steady target): {what}; the \
+                     limit was between {} and {} in that time, and which of these it is now, one search cannot tell; look for what comes \
                      and goes (heat, a throttled clock, another job), and search again",
                     seldom(*by_chance),
                     load(*low_pps),
@@ -336,7 +341,7 @@ impl fmt::Display for Caveat {
                 "trials find one of two targets in turns{}: {:.0} % of those that tell found a slow one, which let {} through, and \
                  the others one that let up to {} through; the interval may be of either; look for what comes and goes (a throttled \
                  clock, a flow that moves between cores, a job), and search with trials longer than that",
-                by_chance.map_or_else(String::new, |chance| format!(" (by chance in {} of searches)", seldom(chance))),
+                by_chance.map_or_else(String::new, |chance| format!(" (seen in {} of searches of a steady target)", seldom(chance))),
                 100.0 * slow,
                 load(*slow_pps),
                 load(*fast_pps)
@@ -372,7 +377,7 @@ impl fmt::Display for Caveat {
             }
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, last: true, .. } => write!(
                 f,
-                "the last {} at loads from {} on failed {}, though {good} before them achieved it, up to {}: the target \
+                "the last {} at loads from {} on did not meet the goal of {}, though {good} before them did, up to {}: the target \
                  became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
                 number_of(*trials, "trial"),
                 load(*lowest_pps),
@@ -381,8 +386,8 @@ impl fmt::Display for Caveat {
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, scattered: true, .. } => write!(
                 f,
-                "{} failed {} (the lowest load {}), and {good} others at such loads or higher achieved it, up to {}, in no order \
-                 in time: trials at one load end differently by chance, and no moment was worse than another; {}",
+                "{} did not meet the goal of {} (the lowest load {}), and {good} others at such loads or higher did, up to {}, in no order \
+                 in time: trials at one load end differently at random, and no moment was worse than another; {}",
                 number_of(*trials, "trial"),
                 goal(*loss_ratio),
                 load(*lowest_pps),
@@ -397,7 +402,7 @@ impl fmt::Display for Caveat {
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(
                 f,
-                "{} failed {} (the lowest load {}), though {good} others at such loads or higher achieved it, up to \
+                "{} did not meet the goal of {} (the lowest load {}), though {good} others at such loads or higher did, up to \
                  {}: the target, this machine or the way was worse then, and nothing seen here says which; {}",
                 number_of(*trials, "trial"),
                 goal(*loss_ratio),
@@ -435,7 +440,7 @@ impl fmt::Display for Caveat {
             Self::CountersShared { beyond, .. } => write!(
                 f,
                 "the counters that say where packets were lost count {beyond} more than were lost here: other \
-                 programs lose packets on this machine meanwhile, and a place may be theirs"
+                 programs lose packets on this machine during the trial, and a place may be theirs"
             ),
             Self::OthersCame { dropped: 0, came } => write!(
                 f,
@@ -446,7 +451,7 @@ impl fmt::Display for Caveat {
             ),
             Self::OthersCame { dropped, .. } => write!(
                 f,
-                "the target's socket dropped {} that are not this trial's: other programs sent to it meanwhile, another trial \
+                "the target's socket dropped {} that are not this trial's: other programs sent to it too, another trial \
                  perhaps, and this trial had a part of the target only; stop them and measure again",
                 number_of(*dropped, "packet")
             ),
@@ -552,8 +557,6 @@ fn load(pps: f64) -> Rate {
     Rate::from_millipps((pps * 1000.0).round() as u64)
 }
 
-/// `no loss`, `0.5 % loss`.
-/// A small probability as a share of a hundred.
 /// How long a warm-up is to be that was to last so many seconds: rounded up.
 fn warm_up_s(seconds: f64) -> f64 {
     let step = if seconds > 60.0 {
@@ -566,6 +569,7 @@ fn warm_up_s(seconds: f64) -> f64 {
     ((seconds / step).ceil() * step).max(1.0)
 }
 
+/// A small probability as a share of a hundred.
 fn seldom(probability: f64) -> String {
     match probability < 0.001 {
         true => "less than 0.1 %".into(),
@@ -573,6 +577,7 @@ fn seldom(probability: f64) -> String {
     }
 }
 
+/// `no loss`, `0.5 % loss`.
 fn goal(loss_ratio: f64) -> String {
     if loss_ratio == 0.0 { "no loss".into() } else { format!("{} % loss", (loss_ratio * 1e8).round() / 1e6) }
 }

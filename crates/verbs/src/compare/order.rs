@@ -52,7 +52,7 @@ fn begin_steady(mut sides: [&mut Side; 2]) -> Option<CaveatLine> {
     Some(CaveatLine::said(
         "warm_up_left_out",
         format!(
-            "{slower} starts slower than it goes on: the first {} of each side are left out, and the rest is compared; where \
+            "{slower} is slower at its start than later: the first {} of each side are left out, and the rest is compared; where \
              the start matters, compare it by itself",
             number_of(left_out, "event")
         ),

@@ -70,13 +70,13 @@ impl Taken {
         let Self { record, failure, wanted, file, kept } = self;
         let made = record.trials.len();
         let told = |what: &str| match &file {
-            None => format!("{what} above, and kept nowhere (-o -); for more, measure anew"),
+            None => format!("{what} above, and kept nowhere (-o -); for more, measure again"),
             Some(_) if kept < made => format!(
                 "{what} above, and {kept} of {} are kept; to keep all, make room or name a file elsewhere (-o FILE), and \
-                 measure anew",
+                 measure again",
                 number_of(made, "turn")
             ),
-            Some(_) => format!("{what} above and kept; for more, measure anew into another file"),
+            Some(_) => format!("{what} above and kept; for more, measure again into another file"),
         };
         match (side::turns(&record, "what was measured"), failure) {
             (Ok(mut pair), Some(failure)) => {

@@ -116,6 +116,20 @@ impl Unit {
         }
     }
 
+    /// What was measured, in three digits, or as many more as tell it from the limit that it is held against.
+    pub(super) fn measured(self, value: f64, limit: f64, load_unit: LoadUnit) -> String {
+        let rounded = |digits: i32| match value == 0.0 || !value.is_finite() || matches!(self, Self::Packets)
+        {
+            true => value,
+            false => {
+                let scale = 10f64.powi(digits - 1 - value.abs().log10().floor() as i32);
+                (value * scale).round() / scale
+            }
+        };
+        let apart = |digits: &i32| rounded(*digits).partial_cmp(&limit) == value.partial_cmp(&limit);
+        self.words((3..=15).find(apart).map_or(value, rounded), load_unit)
+    }
+
     /// A value as it is read.
     pub(super) fn words(self, value: f64, load_unit: LoadUnit) -> String {
         match self {
@@ -171,5 +185,19 @@ fn within(known: Option<f64>, above: Option<f64>, below: Option<f64>) -> Option<
         (None, Some(low), None) => Some(Within { low, high: f64::INFINITY }),
         (None, None, Some(high)) => Some(Within { low: 0.0, high }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_measured_has_three_digits_or_as_many_as_tell_it_from_its_limit() {
+        let share = |value, limit| Unit::Ratio.measured(value, limit, LoadUnit::Packets);
+        assert_eq!(share(0.066_151_333, 0.05), "6.62 %");
+        assert_eq!(share(0.050_000_4, 0.05), "5.00004 %");
+        assert_eq!(share(0.05, 0.05), "5 %");
+        assert_eq!(Unit::Packets.measured(12_345.0, 0.0, LoadUnit::Packets), "12345");
     }
 }

@@ -1,6 +1,6 @@
 //! Doubts about the trials of a search, as its answer says them: each kind once.
 
-use dropline_record::{CaveatLine, LoadUnit, Record, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, LoadUnit, Record, TrialLine};
 use dropline_trial::number_of;
 use dropline_trial::{Caveat, Rate};
 
@@ -34,8 +34,11 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
             None => ("first", with().next()?),
         };
         let load = load_in(Rate::from_millipps((line.intended_load_pps * 1000.0) as u64), unit);
-        let again =
-            if with().all(|(line, _)| line.void) { " (made again: no answer rests on it)" } else { "" };
+        let again = match with().all(|(line, _)| line.void) {
+            true if count == 1 => " (no answer rests on it)",
+            true => " (no answer rests on them)",
+            false => "",
+        };
         let text = format!(
             "{count} of {}, {which} trial {} at {load}: {}{again}",
             number_of(all, "trial"),
@@ -72,6 +75,31 @@ pub(super) fn are_of_a_short_drain(record: &Record) -> bool {
     void.peek().is_some() && void.all(is_short)
 }
 
+/// What of the answers that are so ends them, or that there are none.
+pub(super) fn ended(goals: &[AnswerLine], is: impl Fn(&AnswerLine) -> bool, what: &str) -> Option<String> {
+    let answers: Vec<&AnswerLine> = goals.iter().filter(|answer| is(answer)).collect();
+    let words: Vec<String> = answers.iter().map(|answer| answer.goal.words()).collect();
+    let words = words.join(" and ");
+    match answers.iter().any(|answer| has_bound(answer)) {
+        _ if answers.is_empty() => None,
+        true => Some(format!("what ends the answer for {words} {what}")),
+        false => Some(format!("there is no answer for {words}")),
+    }
+}
+
+/// What a search that was stopped by hand has found.
+pub(super) fn stopped(goals: &[AnswerLine]) -> &'static str {
+    match goals.iter().any(has_bound) {
+        true => "the search was stopped early: the bounds are what was known then",
+        false => "the search was stopped before anything was known of the limit",
+    }
+}
+
+/// Whether anything is known of a goal's limit.
+fn has_bound(answer: &AnswerLine) -> bool {
+    answer.lower_pps.is_some() || answer.upper_pps.is_some()
+}
+
 const GENERATOR_LIMITED: &str = "generator_limited";
 
 /// The trials with a doubt, and the doubt.
@@ -93,11 +121,43 @@ mod tests {
         assert_eq!(said_in(&doubt, LoadUnit::Packets), CaveatLine::from(&doubt));
     }
 
-    #[test]
-    fn a_search_whose_sends_were_refused_names_what_refused_them_and_no_cpu() {
+    fn kept() -> Record {
         let text = include_str!("../../../record/tests/records/dropline-1.jsonl");
         let (trials, _) = text.trim_end().rsplit_once('\n').unwrap();
-        let mut record = Record::read(trials).unwrap();
+        Record::read(trials).unwrap()
+    }
+
+    #[test]
+    fn a_trial_that_counts_for_nothing_is_not_said_to_be_made_again_where_it_is_the_only_one() {
+        let mut record = kept();
+        record.trials.truncate(1);
+        record.trials[0].void = true;
+        record.trials[0].caveats =
+            vec![CaveatLine::from(&Caveat::GeneratorStarved { waited_ns: 827_000_000 })];
+        let [said] = of_trials(&record).try_into().unwrap();
+        assert!(
+            said.text.starts_with("1 of 1 trial") && said.text.ends_with(" (no answer rests on it)"),
+            "{}",
+            said.text
+        );
+    }
+
+    #[test]
+    fn where_nothing_is_known_of_a_limit_nothing_is_said_to_end_it_and_no_bounds_to_be_what_was_known() {
+        let mut answer = kept().answers().unwrap().remove(0);
+        (answer.lower_pps, answer.upper_pps) = (None, None);
+        let all = |_: &AnswerLine| true;
+        assert!(ended(&[answer.clone()], all, "x").unwrap().starts_with("there is no answer for "));
+        assert!(!stopped(&[answer.clone()]).contains("bounds"));
+        answer.lower_pps = Some(1e3);
+        assert!(ended(&[answer.clone()], all, "is not it").unwrap().ends_with(" is not it"));
+        assert!(stopped(&[answer.clone()]).contains("bounds"));
+        assert_eq!(ended(&[answer], |_| false, "x"), None);
+    }
+
+    #[test]
+    fn a_search_whose_sends_were_refused_names_what_refused_them_and_no_cpu() {
+        let mut record = kept();
         let limited = |error: Option<&str>| {
             let (error, interface) = (error.map(String::from), error.map(|_| "veA".into()));
             vec![CaveatLine::from(&Caveat::GeneratorLimited { intended: 10, offered: 4, error, interface })]

@@ -85,7 +85,7 @@ fn nothing_wanted(record: &Record) -> CaveatLine {
     let text = format!(
         "nothing was added by this --resume: the search had come to its end after {}, and not because of --budget or \
          --max-trials: it had no valid trials where they would have told more, and more time brings none; mend what the \
-         other caveats name, and search anew, into another file",
+         other caveats name, and search again, into another file",
         number_of(record.trials.len(), "trial")
     );
     CaveatLine::said("nothing_added", text)
@@ -95,7 +95,7 @@ fn nothing_wanted(record: &Record) -> CaveatLine {
 fn broken_off(record: &Record) -> Option<CaveatLine> {
     let broken = record.result.as_ref()?.caveats.iter().find(|caveat| caveat.code == BROKEN)?;
     let text = format!(
-        "the search was broken off after {}, and went on with --resume: {}",
+        "the search was broken off after {}, and resumed with --resume: {}",
         number_of(record.trials.len(), "trial"),
         broken.text
     );
@@ -111,7 +111,7 @@ fn failed_at_its_end(record: &Record, path: &Path) -> Failure {
         why.map_or_else(String::new, |why| why.text)
     ))
     .advice(format!(
-        "no trial is left to be made: mend the target, and search anew, into another file:  dropline search {}",
+        "no trial is left to be made: mend the target, and search again, into another file:  dropline search {}",
         quoted(&record.header.target)
     ))
 }
@@ -133,7 +133,7 @@ fn spent_before(plan: &SearchPlan, search: &Search, before: Limits) -> Option<Ca
     };
     let text = format!(
         "{limit} was spent before this --resume: {} of this record took {:.3} s, so none is added; \
-         to go on, allow more than that",
+         to resume it, allow more than that",
         number_of(trials, "trial"),
         spent.as_secs_f64()
     );
@@ -164,5 +164,5 @@ fn no_search_of_ours(path: &Path, what: &str) -> Failure {
         "{}: its header contradicts itself: no search has the {what} that it says",
         path.display()
     ))
-    .advice("the file was edited or damaged: take a copy that was not, or search anew into another file")
+    .advice("the file was edited or damaged: take a copy that was not, or search again into another file")
 }

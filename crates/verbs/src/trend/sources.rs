@@ -22,7 +22,7 @@ pub(super) fn read(
         match line.map_or_else(|| line_of(&path, indexed), Ok) {
             Ok(line) => lines.push((source, line)),
             Err(why) if is_named => return Err(why),
-            Err(why) => left_out.push(LeftOutLine { source, why: why.to_string() }),
+            Err(why) => left_out.push(LeftOutLine { why: why.behind(&source), source }),
         }
     }
     Ok(lines)

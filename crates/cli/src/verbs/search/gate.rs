@@ -105,7 +105,7 @@ impl Held {
     pub(super) fn text(&self) -> Option<String> {
         let compared = self.compared.as_ref()?;
         Some(format!(
-            "\nagainst the baseline:  {}",
+            "\nagainst the baseline:\n{}",
             dropline_report::compared_searches_text(compared, style())
         ))
     }
