@@ -22,6 +22,7 @@ pub mod import;
 pub mod kernel;
 pub mod message;
 pub mod object;
+pub mod own_payload;
 pub mod packets;
 pub mod quantity;
 pub mod record;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 31] = [
+const CHECKS: [Check; 32] = [
     ("acknowledged", fuzz::acknowledged::check),
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
@@ -28,6 +28,7 @@ const CHECKS: [Check; 31] = [
     ("kernel", fuzz::kernel::check),
     ("message", fuzz::message::check),
     ("object", fuzz::object::check),
+    ("own_payload", fuzz::own_payload::check),
     ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
