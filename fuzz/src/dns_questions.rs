@@ -13,7 +13,7 @@ pub fn check(bytes: &[u8]) {
         for number in [0, 1, 65_537, u64::MAX] {
             let request = Request::of_one_stream(number);
             let mut reply = Vec::new();
-            service.write(request, &mut reply);
+            service.write(request, || 0, &mut reply);
             assert!(reply.len() <= service.longest_request());
             reply[2] |= 0x80;
             assert_eq!(service.token(&reply), Some(number & 0xffff));

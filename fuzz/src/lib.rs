@@ -23,6 +23,7 @@ pub mod index;
 pub mod kernel;
 pub mod message;
 pub mod object;
+pub mod own_payload;
 pub mod packets;
 pub mod quantity;
 pub mod record;

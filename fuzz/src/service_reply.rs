@@ -1,6 +1,6 @@
 //! What a service may reply: any bytes at all.
 
-use dropline_payload::service::{Request, Service, dns, latest, memcached};
+use dropline_payload::service::{Request, Service, dns, latest, memcached, template};
 
 /// A token is one that a request can have, and a request that comes back as it was is not a reply.
 pub fn check(bytes: &[u8]) {
@@ -15,6 +15,10 @@ pub fn check(bytes: &[u8]) {
         Service::Ntp,
         Service::Stun,
         Service::Stamp,
+        Service::Own(
+            template::Template::read("hex:c0de{tag:4}", "tag@4,answered@0=81,bytes=6..20")
+                .expect("a payload"),
+        ),
     ];
     let service = &services[usize::from(*chosen) % services.len()];
     let Some(token) = service.token(reply) else { return };
@@ -26,7 +30,7 @@ pub fn check(bytes: &[u8]) {
     assert!(!is_longer || service.judge(request, reply).is_err(), "more than may answer");
     let _ = service.origin(reply);
     let mut asked = Vec::new();
-    service.write(request, &mut asked);
+    service.write(request, || 0, &mut asked);
     assert!(asked.len() <= service.longest_request());
     assert_eq!(service.token(&asked), None, "a request is not its own reply");
 }

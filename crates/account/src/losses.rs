@@ -46,7 +46,7 @@ pub enum Shape {
     AllTheTime,
     /// Together, with times without loss between.
     Bursts,
-    /// Every so many packets, at distances far more even than at random.
+    /// Every so many packets, or by turns: far more evenly than at random.
     Regular,
     /// As chance spreads them.
     Spread,
@@ -85,6 +85,10 @@ impl Losses {
             Shape::AllTheTime
         } else if lost.len() > 2 && dispersion[1].is_some_and(|index| index > 2.0) {
             Shape::Bursts
+        } else if is_one_run(bursts.len(), lost.len(), longest_run) {
+            Shape::Bursts
+        } else if is_even(dispersion[1], lost) {
+            Shape::Regular
         } else {
             Shape::Spread
         };
@@ -110,6 +114,22 @@ impl Losses {
 const FEWEST: usize = 10;
 /// At random the variance of the distances is (1 − p) ÷ p²; a rule leaves this share of it at most.
 const EVEN: f64 = 0.1;
+
+/// Losses that chance could have spread, where there are fewer, say nothing.
+const FEW: usize = 50;
+
+/// Whether nearly all losses are one behind the other: a target that fell silent, however little of the trial is left.
+fn is_one_run(bursts: usize, lost: usize, longest_run: u64) -> bool {
+    lost >= FEWEST && bursts <= 2 && longest_run * 10 >= lost as u64 * 9
+}
+
+/// Whether they lie far more evenly in time than chance leaves them: of packets that leave evenly and of which a share p
+/// is lost, each by itself, the dispersion is 1 − p.
+fn is_even(dispersion: Option<f64>, lost: &[(u64, usize)]) -> bool {
+    let all = lost.last().map_or(0, |(_, position)| position + 1);
+    let kept = 1.0 - lost.len() as f64 / all.max(1) as f64;
+    lost.len() >= FEW && kept > 0.1 && dispersion.is_some_and(|index| index < EVEN * 2.0 * kept)
+}
 
 impl Losses {
     /// The same, where losses come at regular distances, which are counted in packets: of losses whose positions are known.
@@ -207,6 +227,32 @@ mod tests {
             (0..300u64).map(|n| (300_000_000 + n * 2_000_000, 150 + n as usize)).collect();
         let found = of(&outage, None);
         assert_eq!((found.bursts, found.median_burst, found.longest.packets), (1, 300, 300));
+    }
+
+    #[test]
+    fn a_target_that_falls_silent_early_lost_one_run_and_not_packets_here_and_there() {
+        let lost: Vec<(u64, usize)> =
+            (0..709u64).map(|n| (227_000_000 + n * 2_500_000 * 773 / 1773, 91 + n as usize)).collect();
+        let found = of(&lost, None).at_even_distances(&lost);
+        assert_eq!((found.shape, found.bursts), (Shape::Bursts, 1), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_lost_by_turns_is_more_even_than_at_random_though_no_distance_is_the_rule() {
+        // Two of four in each round, by a pattern of eight: as where a server leaves one of two names unanswered.
+        let pattern = [true, true, false, true, false, true, false, false];
+        let lost: Vec<(u64, usize)> =
+            (0..1000usize).filter(|at| pattern[at % 8]).map(|at| (at as u64 * 1_000_000, at)).collect();
+        let found = of(&lost, None).at_even_distances(&lost);
+        assert_eq!((found.shape, found.every), (Shape::Regular, None), "{found:?}");
+        let mut state = 7u64;
+        let mut coin = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 33 < 1 << 30
+        };
+        let random: Vec<(u64, usize)> =
+            (0..1000usize).filter(|_| coin()).map(|at| (at as u64 * 1_000_000, at)).collect();
+        assert_eq!(of(&random, None).at_even_distances(&random).shape, Shape::Spread);
     }
 
     #[test]

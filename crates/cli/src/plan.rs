@@ -5,7 +5,7 @@ mod comparison;
 use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Limits, Preset};
-use dropline_targets::Target;
+use dropline_targets::{Target, with_payload};
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
 use dropline_trial::{
     Drain, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput, quantities,
@@ -91,10 +91,10 @@ pub(crate) fn with_streams(
 
 /// The target that is named, if it may be measured: asked before anything is sent, measured or started.
 fn allowed(word: Option<&str>, traffic: &TrafficArgs) -> Result<Target, Failure> {
-    let target = Target::parse(word.unwrap_or_default())?;
+    let word = with_payload(word.unwrap_or_default(), traffic.payload.as_deref(), traffic.reply.as_deref())?;
+    let target = Target::parse(&word)?;
     if let Some(flag) = of_packets(traffic).filter(|_| !target.is_udp()) {
-        let why =
-            format!("{flag} is for udp:// targets: {} is sent no packets of ours", word.unwrap_or_default());
+        let why = format!("{flag} is for udp:// targets: {word} is sent no packets of ours");
         return Err(Failure::usage(why));
     }
     target.consent(&moving(traffic)?.targets)?;

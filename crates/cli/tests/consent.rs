@@ -27,6 +27,7 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
     let address = format!("{ELSEWHERE}:9060");
     let [any, none] = ["any", "none"].map(|reply| format!("{udp}?reply={reply}"));
     let dns = format!("dns://{ELSEWHERE}?names=www.example.org");
+    let payload = format!("udp://{ELSEWHERE}:9060?payload=hex:c0de");
     let services = ["memcached", "ntp", "stun", "stamp"].map(|protocol| format!("{protocol}://{ELSEWHERE}"));
     let [memcached, ntp, stun, stamp] = &services;
     let own = "udp://127.0.0.1:7007";
@@ -41,6 +42,7 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
         &["trial", stun, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["trial", stamp, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["search", &dns, "-o", "-"],
+        &["trial", &payload, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["doctor", &dns],
         &["trial", &udp, "--arrival=yield:n=2", "--duration=100ms", "-o", "-"],
         &["trial", own, "--target-addresses", ELSEWHERE, "--load=1kpps", "--duration=100ms", "-o", "-"],

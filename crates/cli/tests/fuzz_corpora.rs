@@ -29,6 +29,7 @@ const CHECKS: &[Check] = &[
     ("kernel", fuzz::kernel::check),
     ("message", fuzz::message::check),
     ("object", fuzz::object::check),
+    ("own_payload", fuzz::own_payload::check),
     ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),

@@ -16,18 +16,28 @@ fn dns_server() -> u16 {
 
 /// The same whose replies are changed so.
 fn dns_server_that(change: impl Fn(&mut [u8]) + Send + 'static) -> u16 {
+    dns_server_of(move |_, reply| {
+        change(reply);
+        true
+    })
+}
+
+/// The same whose replies are changed so, by their number, or are not sent.
+fn dns_server_of(mut change: impl FnMut(u64, &mut Vec<u8>) -> bool + Send + 'static) -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = socket.local_addr().unwrap().port();
     std::thread::spawn(move || {
         let mut bytes = [0; 2048];
-        let mut answered = 0;
+        let mut answered: u64 = 0;
         while let Ok((length, source)) = socket.recv_from(&mut bytes) {
             if length >= 17 && bytes[2] & 0xf8 == 0 && bytes[5] == 1 {
                 answered += 1;
                 bytes[2] |= 0x80;
                 bytes[3] = if answered % 10 == 0 { 5 } else { 0 };
-                change(&mut bytes[..length]);
-                let _ = socket.send_to(&bytes[..length], source);
+                let mut reply = bytes[..length].to_vec();
+                if change(answered, &mut reply) {
+                    let _ = socket.send_to(&reply, source);
+                }
             }
         }
     });
@@ -135,4 +145,146 @@ fn errors_of_a_service_name_its_protocol_and_never_an_echo() {
     }
     let unknown = bench.run(&["trial", "ntp://nohost.invalid", "--load=100pps"]);
     assert!(unknown.errors.contains("ntp://127.0.0.1:123"), "{}", unknown.errors);
+}
+
+/// What `explain` says of a trial of such a server, and the codes of the trial's caveats.
+fn explained(change: impl FnMut(u64, &mut Vec<u8>) -> bool + Send + 'static) -> (String, Vec<String>) {
+    let bench = Bench::new();
+    let target = format!("dns://127.0.0.1:{}?names=h{{}}.example.org", dns_server_of(change));
+    let words = ["trial", &target, "--load=500pps", "--duration=1s", "-q", "--json", "-o", "kept.jsonl"];
+    let json = bench.run(&words).json();
+    let codes = json["caveats"].as_array().unwrap().iter();
+    let codes = codes.map(|caveat| caveat["code"].as_str().unwrap().to_owned()).collect();
+    (bench.run(&["explain", "kept.jsonl"]).text.split_whitespace().collect::<Vec<_>>().join(" "), codes)
+}
+
+#[test]
+fn a_dns_server_that_falls_silent_is_told_and_its_loss_is_one_burst() {
+    let (text, codes) = explained(|number, reply| {
+        reply[3] = 0;
+        number < 150
+    });
+    assert!(codes.iter().any(|code| code == "fell_silent"), "{codes:?}");
+    assert!(text.contains("in one burst of") && !text.contains("as at random"), "{text}");
+}
+
+#[test]
+fn a_limit_of_answers_is_what_explain_names() {
+    let (text, codes) = explained(|number, reply| {
+        reply[2] |= 2;
+        reply[3] = 0;
+        if number < 50 {
+            reply[2] &= !2;
+        }
+        number < 50 || number % 2 == 0
+    });
+    assert!(codes.iter().any(|code| code == "answers_limited"), "{codes:?}");
+    assert!(text.contains("a limit of answers for each address looks like that"), "{text}");
+    assert!(!text.contains("whether it limits a rate"), "{text}");
+}
+
+#[test]
+fn replies_that_are_wrong_in_two_ways_are_all_of_the_loss() {
+    let (text, _) = explained(|number, reply| {
+        match number % 4 {
+            1 if number > 50 => drop(reply.pop()),
+            2 if number > 50 => reply.push(0),
+            _ => {}
+        }
+        true
+    });
+    assert!(text.contains("all by their replies: each had one, which was"), "{text}");
+    assert!(
+        text.contains("which was cut for") && text.contains("longer than stated or allowed for"),
+        "{text}"
+    );
+}
+
+/// A service with a protocol of its own: a magic number, a tag of four bytes; every tenth is refused. It ends with the program.
+fn own_server() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2048];
+        let mut answered = 0;
+        while let Ok((length, source)) = socket.recv_from(&mut bytes) {
+            if length >= 6 && bytes[..2] == [0xc0, 0xde] {
+                answered += 1;
+                let code = if answered % 10 == 0 { 5 } else { 0 };
+                let _ = socket.send_to(&[&[0x81, code], &bytes[2..6]].concat(), source);
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn a_protocol_of_ones_own_is_measured_as_it_is_described_and_its_replies_are_kept_by_class() {
+    let bench = Bench::new();
+    let target = format!("udp://127.0.0.1:{}", own_server());
+    let words = ["trial", &target, "--payload=hex:c0de{tag:4}", "--reply=tag@2,refused@1=05"];
+    let more = ["--load=500pps", "--duration=200ms", "-q", "--json", "-o", "kept.jsonl"];
+    let json = bench.run(&[&words[..], &more].concat()).json();
+    let replies: Vec<&String> = json["replies"].as_object().unwrap().keys().collect();
+    assert_eq!(replies, ["answered", "refused"], "{json}");
+    assert_eq!(json["target"], format!("{target}?payload=hex:c0de{{tag:4}}&reply=tag@2,refused@1=05"));
+    let text = bench.done(&["report", "kept.jsonl"]).text;
+    assert!(text.contains("replies    answered"), "{text}");
+    std::fs::write(
+        bench.path("own.toml"),
+        format!("target = '{target}'\nload = '500pps'\nduration = '200ms'\n[payload]\nfields = [ {{ hex = 'c0de' }}, {{ tag = 4 }} ]\n[reply]\ntag = 2\nrefused = {{ at = 1, hex = '05' }}\n"),
+    )
+    .unwrap();
+    let again = bench.run(&["trial", "--scenario=own.toml", "-q", "--json", "-o", "-"]).json();
+    assert_eq!(again["replies"].as_object().unwrap().len(), 2, "{again}");
+    let wrong = bench.run(&["trial", &target, "--payload=hex:c0d{tag:4}", "--load=500pps"]);
+    assert!(wrong.code == Some(2) && wrong.errors.contains("line 1, column 7"), "{}", wrong.errors);
+}
+
+#[test]
+fn a_search_is_not_resumed_with_another_file_of_questions_or_payloads() {
+    let bench = Bench::new();
+    let (dns, own) = (dns_server(), own_server());
+    for (target, file, first, then) in [
+        (
+            format!("dns://127.0.0.1:{dns}?queries=q.txt"),
+            "q.txt",
+            &b"www.example.org A\n"[..],
+            &b"a.org A\n"[..],
+        ),
+        (
+            format!("udp://127.0.0.1:{own}?payload=q.bin"),
+            "q.bin",
+            b"\xc0\xde\x01\x02\x03\x04",
+            b"\xc0\xde\x01\x02\x03\x05",
+        ),
+    ] {
+        std::fs::write(bench.path(file), first).unwrap();
+        let record = format!("{file}.jsonl");
+        let limits = ["--min-load=200pps", "--max-load=400pps", "--warm-up=0s"];
+        let begun =
+            ["search", &target, "--goal=0,trial=200ms,initial=200ms", "-q", "-o", &record, "--max-trials=1"];
+        bench.run(&[&begun[..], &limits].concat());
+        let kept = std::fs::read(bench.path(&record)).unwrap();
+        std::fs::write(bench.path(file), then).unwrap();
+        let resume = ["search", "--resume", &record, "--max-trials=2", "-q"];
+        let refused = bench.run(&resume);
+        assert_eq!(refused.code, Some(4), "{}", refused.errors);
+        assert!(
+            refused.errors.contains("other contents of") && refused.errors.contains(file),
+            "{}",
+            refused.errors
+        );
+        assert_eq!(std::fs::read(bench.path(&record)).unwrap(), kept, "nothing was added");
+        std::fs::write(bench.path(file), first).unwrap();
+        let resumed = bench.run(&resume);
+        assert!(!resumed.errors.contains("other contents of"), "{}", resumed.errors);
+        // Of a record without a digest, a file's bytes are not sent.
+        let header = String::from_utf8(kept).unwrap();
+        let at = header.find("\"asked_digest\":").unwrap();
+        let end = at + header[at..].find(',').unwrap() + 1;
+        std::fs::write(bench.path("old.jsonl"), [&header[..at], &header[end..]].concat()).unwrap();
+        let old = bench.run(&["search", "--resume", "old.jsonl", "--max-trials=2", "-q"]);
+        assert_eq!(old.errors.contains("other contents of"), target.starts_with("udp"), "{}", old.errors);
+    }
 }

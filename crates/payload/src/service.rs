@@ -12,6 +12,7 @@ pub mod pattern;
 pub mod permutation;
 pub mod stamp;
 pub mod stun;
+pub mod template;
 
 /// A protocol, with what is asked in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Service {
     Stun,
     /// The session-sender of RFC 8762.
     Stamp,
+    /// What its user describes.
+    Own(template::Template),
 }
 
 /// Which request it is.
@@ -122,6 +125,7 @@ impl Service {
             Self::Ntp => &ntp::PROTOCOL,
             Self::Stun => &stun::PROTOCOL,
             Self::Stamp => &stamp::PROTOCOL,
+            Self::Own(_) => &template::PROTOCOL,
         }
     }
 
@@ -131,6 +135,7 @@ impl Service {
             Self::Dns(_) => dns::TOKEN_BITS,
             Self::Memcached(_) => memcached::TOKEN_BITS,
             Self::Stamp => stamp::TOKEN_BITS,
+            Self::Own(template) => template.token_bits(),
             Self::Ntp | Self::Stun => u64::BITS,
         }
     }
@@ -143,6 +148,7 @@ impl Service {
             Self::Ntp => ntp::BYTES,
             Self::Stun => stun::HEADER_BYTES,
             Self::Stamp => stamp::BYTES,
+            Self::Own(template) => template.longest_request(),
         }
     }
 
@@ -152,6 +158,7 @@ impl Service {
             Self::Dns(questions) => questions.is_of_one_length(),
             Self::Memcached(_) => false,
             Self::Ntp | Self::Stun | Self::Stamp => true,
+            Self::Own(template) => template.is_of_one_length(),
         }
     }
 
@@ -160,18 +167,20 @@ impl Service {
         match self {
             Self::Dns(questions) => questions.turns(),
             Self::Memcached(requests) => requests.turns(),
+            Self::Own(template) => template.turns(),
             Self::Ntp | Self::Stun | Self::Stamp => None,
         }
     }
 
-    /// Appends a request.
-    pub fn write(&self, request: Request, bytes: &mut Vec<u8>) {
+    /// Appends a request. Who states its time asks the clock, in ns since 1970.
+    pub fn write(&self, request: Request, clock: fn() -> u64, bytes: &mut Vec<u8>) {
         match self {
             Self::Dns(questions) => questions.write(request, bytes),
             Self::Memcached(requests) => requests.write(request, bytes),
             Self::Ntp => bytes.extend(ntp::request(request.number)),
             Self::Stun => bytes.extend(stun::request(request.number)),
             Self::Stamp => bytes.extend(stamp::request(request.number)),
+            Self::Own(template) => template.write(request, clock, bytes),
         }
     }
 
@@ -183,6 +192,7 @@ impl Service {
             Self::Ntp => ntp::token(reply),
             Self::Stun => stun::token(reply),
             Self::Stamp => stamp::token(reply),
+            Self::Own(template) => template.token(reply),
         }
     }
 
@@ -197,6 +207,7 @@ impl Service {
             Self::Ntp => ntp::judge(reply),
             Self::Stun => stun::judge(reply),
             Self::Stamp => stamp::judge(request.number, reply),
+            Self::Own(template) => template.judge(request, reply),
         }
     }
 
@@ -208,6 +219,7 @@ impl Service {
             Self::Ntp => ntp::BYTES,
             Self::Stun => stun::LONGEST_REPLY,
             Self::Stamp => stamp::BYTES,
+            Self::Own(template) => template.longest_reply(),
         }
     }
 
@@ -215,8 +227,18 @@ impl Service {
     pub fn may_ask_others(&self) -> bool {
         match self {
             Self::Dns(questions) => questions.options().may_ask_others,
-            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp => true,
+            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp | Self::Own(_) => true,
         }
+    }
+
+    /// Whether anything comes back.
+    pub fn is_answered(&self) -> bool {
+        !matches!(self, Self::Own(template) if !template.is_answered())
+    }
+
+    /// Whether no reply says to which request it is: those of a stream are taken for its requests' in their order.
+    pub fn is_in_order(&self) -> bool {
+        matches!(self, Self::Own(template) if template.is_in_order())
     }
 
     /// The same requests with the wish that the service asks nobody else.
@@ -232,7 +254,7 @@ impl Service {
     pub fn origin(&self, reply: &[u8]) -> Origin {
         match self {
             Self::Dns(questions) => questions.origin(reply),
-            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp => Origin::Own,
+            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp | Self::Own(_) => Origin::Own,
         }
     }
 }
@@ -298,7 +320,7 @@ mod tests {
         fn a_request_that_comes_back_as_it_was_is_no_reply(number in 0u64..1 << 48) {
             for service in all() {
                 let mut bytes = Vec::new();
-                service.write(Request::of_one_stream(number), &mut bytes);
+                service.write(Request::of_one_stream(number), || 0, &mut bytes);
                 let (is, most) = (bytes.len(), service.longest_request());
                 prop_assert!(is == most || is < most && !service.is_of_one_length(), "{:?}", service);
                 prop_assert_eq!(service.token(&bytes), None, "{:?}", service.protocol().scheme);

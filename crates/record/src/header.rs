@@ -21,6 +21,9 @@ pub struct Header {
     pub target: String,
     /// In words, what the target is: `echo, answers in 34 us`.
     pub target_note: Option<String>,
+    /// What stands for the bytes of the file that says what a service is asked: other bytes, another digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_digest: Option<String>,
     /// What one of a load is.
     pub load_unit: LoadUnit,
     /// What a load in this record is the sum of (RFC 9971 §4.5.2), in words.

@@ -320,6 +320,7 @@ mod tests {
             started: "2026-11-21T09:31:00Z".into(),
             target: "sim:hard".into(),
             target_note: None,
+            asked_digest: None,
             load_unit: crate::LoadUnit::Packets,
             load_is: "one interface".into(),
             profile: ProfileLine::from(&TrafficProfile::default()),

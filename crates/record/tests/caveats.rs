@@ -46,6 +46,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         RepliesUnlike { truncated, extended, changed, unasked }
         RepliesElsewhere { packets, asked, from }
         RepliesRelayed { relayed, replies }
+        RepliesInOrder { replies, lost }
         RepliesRefuse { class, refused, replies }
         AnswersLimited { refused, replies, silent, offered }
         RepliesFail { class, failed, replies }

@@ -101,6 +101,7 @@ fn header(profile: &TrafficProfile, goals: &[dropline_search::Goal]) -> Header {
         started: "2026-11-21T09:31:00Z".into(),
         target: "sim:soft".into(),
         target_note: None,
+        asked_digest: None,
         load_unit: dropline_record::LoadUnit::Packets,
         load_is: "the load of one interface".into(),
         profile: ProfileLine::from(profile),

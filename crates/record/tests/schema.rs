@@ -87,6 +87,7 @@ fn header(verb: &str, profile: &TrafficProfile, goals: &[dropline_search::Goal])
         started: "2026-11-21T09:31:00Z".into(),
         target: "sim:x".into(),
         target_note: None,
+        asked_digest: None,
         load_unit: dropline_record::LoadUnit::Packets,
         load_is: "the load of one interface".into(),
         profile: ProfileLine::from(profile),

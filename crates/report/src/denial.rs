@@ -88,6 +88,11 @@ const DENIALS: [Denial; 13] = [
     },
 ];
 
+/// Whether a rule of the service is why requests were lost, however busy this machine was.
+pub(crate) fn is_limited(record: &Record) -> bool {
+    record.result.iter().flat_map(|result| &result.caveats).any(|caveat| caveat.code == LIMITED)
+}
+
 fn all(_: &Record, _: &CaveatLine, _: &GoalLine) -> bool {
     true
 }

@@ -76,6 +76,11 @@ fn unexplained(found: &Explanation) -> String {
             count(model.measured)
         ));
     }
+    if found.lacks.contains(&Lack::AnswersLimited) {
+        return words
+            + " A good part of the replies refuse: a limit of answers for each address looks like that (RRL of DNS servers), and \
+               is not how fast the server is. Switch it off for this address, and measure again.";
+    }
     if found.lacks.contains(&Lack::CountAlone) {
         words.push_str(&by_itself(found));
     }
@@ -134,6 +139,13 @@ fn place_sentence(found: &Explanation, offered: &str) -> String {
         ),
         [(place, _)] if place.as_str() == "unexplained" => format!("{lost}; no counter says where."),
         [(place, _)] => format!("{lost}, all {}.", place_words(found, place)),
+        several if several.iter().all(|(place, _)| answered(place).is_some()) => {
+            let each = |(place, packets): &(&String, u64)| {
+                format!("{} for {}", answered(place).unwrap_or_default(), count(*packets))
+            };
+            let ways: Vec<String> = several.iter().map(each).collect();
+            format!("{lost}, all by their replies: each had one, {}.", ways.join(", "))
+        }
         several => {
             let most = several.iter().max_by_key(|(_, packets)| *packets).expect("there are several");
             let share = most.1 as f64 / found.lost.max(1) as f64;
@@ -160,17 +172,24 @@ fn overload(found: &Explanation) -> String {
     format!(" It is offered more than it can serve (rho {}){queue}.", number::three(load))
 }
 
-/// Where that is, as a person says it.
-fn place_words(found: &Explanation, place: &str) -> String {
-    let answered = match place {
+/// How a packet was answered that is lost there.
+fn answered(place: &str) -> Option<&'static str> {
+    match place {
         "reply_truncated" => Some("which was cut"),
         "reply_extended" => Some("which was longer than stated or allowed"),
         "reply_changed" => Some("which was not its answer"),
         "return_no_listener" => Some("from another address or port than was asked"),
         _ => None,
-    };
-    if let Some(how) = answered {
+    }
+}
+
+/// Where that is, as a person says it.
+fn place_words(found: &Explanation, place: &str) -> String {
+    if let Some(how) = answered(place) {
         return format!("by their replies: each had one, {how}");
+    }
+    if place == "late" {
+        return "by answers that came after the drain".to_owned();
     }
     let (name, way) = match place.strip_prefix("return_") {
         Some(name) => (name, " on the way back"),

@@ -23,13 +23,16 @@ impl Standing {
 
     /// The same of a caveat.
     pub(crate) fn of_caveat(caveat: &CaveatLine) -> Self {
-        const DECIDE: [&str; 8] = [
+        const DECIDE: [&str; 11] = [
+            "answers_limited",
             "answers_unseen",
             "arrivals_missed",
             "counters_shared",
+            "fell_silent",
             "others_came",
             "packets_torn",
             "places_unseen",
+            "replies_unlike",
             "target_starved",
             "target_unreachable",
         ];
@@ -86,6 +89,10 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
         Lack::TimesNotKept if found.lost_at.is_none() => {
             "the times of a search's packets are not kept, so neither where nor why they were lost is known: offer this load \
              once more with dropline trial, and explain that record"
+        }
+        Lack::AnswersLimited => {
+            "a limit of the service's answers has a part in this loss, and no model has that: switch it off for this address, and \
+             measure again"
         }
         Lack::TimesNotKept => {
             "the times of a search's packets are not kept, and without them only places are known: offer this load once more \

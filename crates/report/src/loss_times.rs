@@ -24,6 +24,9 @@ pub(crate) fn when(found: &Explanation) -> Option<String> {
             plural(longest.packets, "packet"),
             span(longest)
         ),
+        Shape::Regular if when.every.is_none() => {
+            "far more evenly than at random: what decides it goes by turns, as by what is asked".to_owned()
+        }
         Shape::Regular => format!(
             "{} was lost, at distances far more even than at random",
             every_words(when.every.unwrap_or_default())

@@ -95,7 +95,10 @@ impl Standing {
         if let Some(ended) = Self::broken_off(record).filter(|_| standing.has_no_answer()) {
             return ended;
         }
-        let deniable = standing.settled() || matches!(standing, Self::AtMaximum);
+        let is_of_others = matches!(standing, Self::GeneratorLimited | Self::TargetStarved);
+        let deniable = standing.settled()
+            || matches!(standing, Self::AtMaximum)
+            || is_of_others && crate::denial::is_limited(record);
         match Denied::of(record, answer) {
             Some(denied) if deniable => Self::Doubted(denied),
             _ => standing,

@@ -20,9 +20,10 @@ pub(crate) struct Undisturbed {
 impl Undisturbed {
     pub(crate) fn note(&mut self, trial: &Trial) {
         let is_starved = trial.caveats.iter().any(|caveat| caveat.code() == "target_starved");
-        let loads = if trial.is_disturbed() || is_starved { &mut self.disturbed } else { &mut self.clean };
+        let is_doubtful = trial.is_disturbed() || is_starved && !is_evident(trial);
+        let loads = if is_doubtful { &mut self.disturbed } else { &mut self.clean };
         loads.push(trial.input.load);
-        self.starved += u64::from(is_starved && !trial.is_disturbed());
+        self.starved += u64::from(is_doubtful && !trial.is_disturbed());
         if trial.is_invalid() {
             self.invalid.push(trial.input.load);
         }
@@ -45,6 +46,12 @@ impl Undisturbed {
         let rests_on_invalid = 2 * near(&self.invalid) > clean + disturbed;
         !(rests_on_disturbed || rests_on_invalid) && (self.disturbed.is_empty() || !self.clean.is_empty())
     }
+}
+
+/// Whether three quarters of a loss are the target's, whatever came of others who kept it from its CPU.
+fn is_evident(trial: &Trial) -> bool {
+    let (lost, ours) = (trial.lost(), trial.lost_by_us());
+    lost > 0 && 4 * ours <= lost && !trial.is_disturbed()
 }
 
 #[cfg(test)]
@@ -85,6 +92,34 @@ mod tests {
         assert!(!far.show(&between(Some(990), Some(1010))), "the clean one is far below");
         assert!(!far.show(&between(Some(1000), None)), "at maximum");
         assert!(far.show(&between(None, Some(400))), "below minimum");
+    }
+
+    #[test]
+    fn a_loss_that_is_the_targets_whatever_others_did_is_no_doubt_of_a_starved_target() {
+        let trial = |lost: u64, ours: u64, caveat: Caveat| Trial {
+            offered: 1000,
+            forwarded: 1000 - lost,
+            disturbance: Some(dropline_trial::Disturbance { displaced: ours, waited: Duration::ZERO }),
+            caveats: vec![caveat],
+            ..Trial::new(
+                1,
+                TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) },
+                7,
+            )
+        };
+        let starved = || Caveat::TargetStarved { kept_ns: 30_000_000, lost: Some(32) };
+        let late = || Caveat::ArrivalsNotKept { lateness_p99_ns: 4_000_000, intended_idt_ns: 50_000 };
+        let shows = |trials: [Trial; 3]| {
+            let mut undisturbed = Undisturbed::default();
+            trials.iter().for_each(|trial| undisturbed.note(trial));
+            undisturbed.show(&between(None, Some(1000)))
+        };
+        assert!(shows([trial(461, 36, starved()), trial(381, 29, starved()), trial(387, 18, starved())]));
+        assert!(!shows([trial(46, 36, starved()), trial(38, 29, starved()), trial(38, 18, starved())]));
+        assert!(
+            !shows([trial(774, 30, late()), trial(770, 58, late()), trial(769, 10, late())]),
+            "not as asked for"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod asked_file;
 pub mod background;
 mod command;
 pub mod exec;
@@ -15,6 +16,7 @@ mod jack;
 mod link;
 mod listener;
 mod opening;
+mod own_protocol;
 mod parameters;
 pub mod replay;
 mod said;
@@ -35,6 +37,7 @@ use std::time::Duration;
 
 pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Opened, Opening, ProgramFile};
+pub use own_protocol::{captured_times, check_payload, is_words, with_payload};
 pub use scheme::KINDS;
 pub use service::reply_classes;
 pub use simulated::Simulation;

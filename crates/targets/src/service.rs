@@ -3,11 +3,14 @@
 //! Requests and replies are `dropline_payload`'s; packets go the way of `udp://`, with its consent.
 
 use super::{Kind, Scheme};
+use crate::own_protocol::OwnProtocol;
 use crate::parameters::{Parameters, parameters};
 use dropline_aggregator::address::host_and_port;
 use dropline_archive::reading;
 use dropline_failure::{Failure, nearest};
-use dropline_payload::service::{Protocol, Service, dns, memcached, ntp, stamp, streams_needed, stun};
+use dropline_payload::service::{
+    Protocol, Service, dns, memcached, ntp, stamp, streams_needed, stun, template,
+};
 use dropline_trial::{Packet, Rate, quantities};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -51,8 +54,14 @@ pub(super) const STAMP: Scheme = Scheme {
 };
 
 /// All of them.
-const PROTOCOLS: [&Protocol; 5] =
-    [&dns::PROTOCOL, &memcached::PROTOCOL, &ntp::PROTOCOL, &stun::PROTOCOL, &stamp::PROTOCOL];
+const PROTOCOLS: [&Protocol; 6] = [
+    &dns::PROTOCOL,
+    &memcached::PROTOCOL,
+    &ntp::PROTOCOL,
+    &stun::PROTOCOL,
+    &stamp::PROTOCOL,
+    &template::PROTOCOL,
+];
 
 /// A service as it is named.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +78,8 @@ pub(super) struct Named {
 enum Asked {
     /// What a file says; it is read when it is needed.
     File { path: PathBuf, options: dns::Options },
+    /// What its user describes.
+    Own(OwnProtocol),
     /// What the word says.
     Word(Service),
     /// What is asked of a service whose word says nothing.
@@ -83,6 +94,16 @@ const FEWEST_STREAMS: u64 = 4;
 const KEY: &str = "dropline{0..9999}";
 
 impl Named {
+    /// A service whose protocol its user describes.
+    pub(super) fn of_own(host: &str, port: u16, own: OwnProtocol) -> Self {
+        Self { scheme: template::PROTOCOL.scheme, host: host.into(), port, asked: Asked::Own(own) }
+    }
+
+    /// Whether bytes of a file are sent as they are.
+    pub(super) fn sends_a_file(&self) -> bool {
+        matches!(&self.asked, Asked::Own(own) if own.file().is_some())
+    }
+
     /// What is asked, and how replies are read.
     ///
     /// # Errors
@@ -99,6 +120,7 @@ impl Named {
                 })?;
                 dns::Questions::read(text, *options).map(Service::Dns).map_err(|why| wrong(&why))
             }
+            Asked::Own(own) => own.template(self.port).map(Service::Own),
             Asked::Word(service) | Asked::Default(service) => Ok(service.clone()),
             Asked::Nothing => {
                 let failure = Failure::usage(format!("dns://{self} does not say what is asked"));
@@ -120,6 +142,7 @@ impl Named {
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.asked {
             Asked::File { path, .. } => Some(path),
+            Asked::Own(own) => own.file(),
             Asked::Word(_) | Asked::Default(_) | Asked::Nothing => None,
         }
     }
@@ -134,6 +157,9 @@ impl Named {
     pub(super) fn streams(&self, load: Rate, longest: Duration) -> u64 {
         let bits = match &self.asked {
             Asked::File { .. } | Asked::Nothing => dns::TOKEN_BITS,
+            Asked::Own(OwnProtocol::Word(template)) => Service::Own((**template).clone()).token_bits(),
+            // What a file holds is sent as it is.
+            Asked::Own(OwnProtocol::File { .. }) => u64::BITS,
             Asked::Word(service) | Asked::Default(service) => service.token_bits(),
         };
         let needed = streams_needed(bits, load.as_pps(), longest.as_secs_f64());
@@ -147,6 +173,7 @@ impl Named {
             (Service::Memcached(_), Asked::Default(_)) => {
                 format!("memcached, asked for {KEY} as no key is named (key=PATTERN)")
             }
+            (Service::Own(template), _) => format!("your own protocol, {template}"),
             (other, _) => other.protocol().name.into(),
         }
     }
@@ -374,7 +401,11 @@ mod tests {
     fn a_server_is_not_told_to_ask_others_and_may_not_unless_its_word_says_so() {
         let asked = |word| named(word).service().unwrap();
         let mut bytes = Vec::new();
-        asked("dns://h?names=a").write(dropline_payload::service::Request::of_one_stream(1), &mut bytes);
+        asked("dns://h?names=a").write(
+            dropline_payload::service::Request::of_one_stream(1),
+            || 0,
+            &mut bytes,
+        );
         assert_eq!(bytes[2] & 1, 0, "rd=0");
         assert!(!asked("dns://h?names=a&rd=1").may_ask_others());
         assert!(asked("dns://h?names=a&ask-others=1").may_ask_others());

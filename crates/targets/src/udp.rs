@@ -1,6 +1,7 @@
 //! `udp://` targets: a UDP service that answers each request, or takes packets one way.
 
 use super::{Kind, Opened, Opening, ProgramFile, Scheme};
+use crate::own_protocol::OwnProtocol;
 use crate::parameters::parameters;
 use crate::service::{self, Named};
 use dropline_aggregator::address::host_and_port;
@@ -24,6 +25,10 @@ pub(super) const SCHEME: Scheme = Scheme {
         ("udp://HOST:PORT", "a UDP service that echoes each request"),
         ("udp://HOST:PORT?reply=any", "the same for a service that echoes only the first 16 bytes"),
         ("udp://HOST:PORT?reply=none", "a one-way service, counted at its socket"),
+        (
+            "udp://HOST:PORT?payload=hex:c0de{tag:4}&reply=tag@2",
+            "a service with a protocol of your own: --payload, --reply",
+        ),
     ],
     parse,
 };
@@ -33,6 +38,9 @@ fn parse(word: &str) -> Result<Kind, Failure> {
     let (address, parameters) = parameters(word)?;
     let wrong = || Failure::usage(format!("udp://{address} is not an address; write udp://127.0.0.1:7007"));
     let (host, port) = host_and_port(address).ok_or_else(wrong)?;
+    if let Some(own) = OwnProtocol::of(&parameters)? {
+        return Ok(Kind::Service(Named::of_own(host, port, own)));
+    }
     let mut reply = Reply::Echo;
     for (name, value) in parameters {
         match (name, value) {
@@ -41,11 +49,12 @@ fn parse(word: &str) -> Result<Kind, Failure> {
             ("reply", "none") => reply = Reply::None,
             ("reply", _) => {
                 return Err(Failure::usage(format!(
-                    "reply={value}: there are reply=echo, reply=any and reply=none"
+                    "reply={value}: there are reply=echo, reply=any and reply=none; more is told of replies to a payload of your \
+                     own (--payload)"
                 )));
             }
             _ => {
-                let near = nearest(name, &["reply"]);
+                let near = nearest(name, &["payload", "reply"]);
                 return Err(Failure::usage(format!("udp:// has no parameter {name:?}{near}")));
             }
         }

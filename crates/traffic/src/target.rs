@@ -37,6 +37,15 @@ impl Reply {
         }
     }
 
+    /// Whether anything comes back.
+    pub(crate) fn is_answered(self) -> bool {
+        match self {
+            Self::Echo | Self::Any => true,
+            Self::None => false,
+            Self::Service(service) => service.is_answered(),
+        }
+    }
+
     /// Of a service that is asked so. Targets are copied as words are: what is asked is kept for as long as the program runs,
     /// once however often it is named.
     pub fn of_service(service: Service) -> Self {

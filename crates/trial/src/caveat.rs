@@ -243,6 +243,13 @@ pub enum Caveat {
         /// Of so many replies.
         replies: u64,
     },
+    /// Replies do not say which request they answer: those of a stream were taken for its requests' in their order.
+    RepliesInOrder {
+        /// How many.
+        replies: u64,
+        /// Requests that are left without one.
+        lost: u64,
+    },
     /// A service refused by a rule of its own: that is not loss, and nobody got what he asked for.
     RepliesRefuse {
         /// What most of them said.
@@ -705,6 +712,7 @@ impl Caveat {
             Self::RepliesUnlike { .. } => "replies_unlike",
             Self::RepliesElsewhere { .. } => "replies_elsewhere",
             Self::RepliesRelayed { .. } => "replies_relayed",
+            Self::RepliesInOrder { .. } => "replies_in_order",
             Self::RepliesRefuse { .. } => "replies_refuse",
             Self::AnswersLimited { .. } => "answers_limited",
             Self::RepliesFail { .. } => "replies_fail",

@@ -1,6 +1,6 @@
 //! An outage: a time in which next to nothing came back, within a trial in which else next to everything did.
 
-use crate::{Caveat, Slice, Trial};
+use crate::{Caveat, Extra, Slice, Trial};
 use dropline_stats::Recorded;
 
 /// Fewer packets are no outage.
@@ -12,7 +12,7 @@ impl Trial {
     /// go on coming. Timers, cycles and samples are no packets that could come back: what is missing of them is
     /// told by what they are.
     pub fn outage(&self) -> Option<Caveat> {
-        if self.extra.is_some() {
+        if !self.is_of_packets() {
             return None;
         }
         let sent: Vec<&Slice> = self.slices.iter().filter(|slice| slice.offered > 0).collect();
@@ -90,7 +90,7 @@ impl Trial {
                 Caveat::TargetUnreachable { .. } | Caveat::AnswersAfterDrain { .. } | Caveat::LinkDown { .. }
             )
         };
-        if self.extra.is_some() || self.caveats.iter().any(is_told) || self.late.is_some_and(|late| late > 0)
+        if !self.is_of_packets() || self.caveats.iter().any(is_told) || self.late.is_some_and(|late| late > 0)
         {
             return None;
         }
@@ -115,6 +115,11 @@ impl Trial {
             return None;
         }
         Some(Caveat::FellSilent { at_ns, offered: offered + missing(slice) })
+    }
+
+    /// Whether what is missing are packets that could have come back: those of a service too.
+    fn is_of_packets(&self) -> bool {
+        matches!(self.extra, None | Some(Extra::Replied(_)))
     }
 
     /// Whether what went unanswered at the end has a caveat of its own.
@@ -232,6 +237,10 @@ mod tests {
         early[..4].fill(100);
         let silent = Caveat::FellSilent { at_ns: 1_000_000_000, offered: 3600 };
         assert_eq!(told(&trial(&early)), (Some(silent), None));
+        // A service falls silent as an echo does.
+        let replied = Some(Extra::Replied(crate::Replied::default()));
+        let service = Trial { extra: replied, ..trial(&early) };
+        assert_eq!(told(&service), (Some(Caveat::FellSilent { at_ns: 1_000_000_000, offered: 3600 }), None));
         // It came back: that is an outage. It never answered: nobody knows when it fell silent.
         forwarded[39] = 100;
         assert!(trial(&forwarded).silence().is_none() && trial(&forwarded).outage().is_some());

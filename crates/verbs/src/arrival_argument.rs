@@ -3,6 +3,7 @@
 use dropline_archive::reading::{self, Unread};
 use dropline_failure::Failure;
 use dropline_record::PacketFile;
+use dropline_targets::captured_times;
 use dropline_trial::arrival::{KINDS, read_times};
 use dropline_trial::number_of;
 use dropline_trial::{Arrival, Pace, Rate};
@@ -81,7 +82,7 @@ pub fn scheduled(arrival: &Arrival) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Departure times of a `RECORD.packets`, or of a text with a number of nanoseconds a line.
+/// Departure times of a `RECORD.packets`, of a capture, or of a text with a number of nanoseconds a line.
 fn times(name: &str) -> Result<Vec<u64>, String> {
     let path = Path::new(name);
     let unread = |why: Unread| format!("cannot be read: {why}");
@@ -98,7 +99,11 @@ fn times(name: &str) -> Result<Vec<u64>, String> {
         }
         return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
     }
-    let text = reading::text(path, reading::MOST_BYTES).map_err(|why| match why {
+    let bytes = reading::bytes(path, reading::MOST_BYTES).map_err(unread)?;
+    if let Some(times) = captured_times(&bytes) {
+        return times;
+    }
+    let text = reading::as_text(bytes).map_err(|why| match why {
         Unread::NotText(_) => {
             format!("is not text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
         }
@@ -121,6 +126,26 @@ mod tests {
         std::fs::write(&path, "soon\n").unwrap();
         let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
         assert!(why.contains("line 1 is not a whole number of ns"), "{why}");
+    }
+
+    #[test]
+    fn a_capture_is_replayed_at_its_own_times() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("seen.pcap");
+        let udp = |port: u8| {
+            [&[0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17][..], &[0; 10], &[1, 1, 0, port, 0, 9, 0, 0, b'x']].concat()
+        };
+        let mut bytes = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+        for (time, port) in [(0, 7), (2, 9), (10, 7), (20, 7)] {
+            bytes.extend([1, time, 29, 29].map(u32::to_le_bytes).concat());
+            bytes.extend(udp(port));
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let read = arrival(&format!("replay:{}", path.display())).unwrap();
+        assert_eq!(load(&read, None).unwrap(), Rate::pps(100_000.0).unwrap(), "10 us between two to port 7");
+        std::fs::write(&path, &bytes[..60]).unwrap();
+        let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
+        assert!(why.contains("cut off"), "{why}");
     }
 
     #[test]

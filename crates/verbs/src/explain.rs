@@ -109,6 +109,7 @@ fn doubts(trial: &Trial) -> Doubts {
                 (doubts.beyond, doubts.unplaced) = (beyond, unplaced)
             }
             Caveat::OthersCame { dropped, came } => doubts.others = dropped.max(came),
+            Caveat::AnswersLimited { .. } => doubts.limited = true,
             _ => {}
         }
     }

@@ -1,5 +1,7 @@
 //! A scenario file (TOML) as flags: its keys are the names of the flags.
 
+mod payload;
+
 use dropline_archive::reading;
 use dropline_failure::{Failure, nearest};
 use dropline_targets::Target;
@@ -69,7 +71,12 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
             }
             continue;
         }
-        for word in file.words(name, value)? {
+        let words = match name {
+            "payload" => vec![file.payload(value)?],
+            "reply" => vec![file.reply(value)?],
+            _ => file.words(name, value)?,
+        };
+        for word in words {
             if name == "background" || (name == "target" && starts_a_program(&word)) {
                 return Err(file
                     .wrong(Some(value.span()), &format!("a scenario starts no program: {word:?}"))
@@ -104,6 +111,7 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
 fn files(flag: &Flag, word: &str) -> Vec<String> {
     match (flag.kind, flag.name.as_str()) {
         (Kind::File, _) => vec![word.to_owned()],
+        (_, "payload") if !dropline_targets::is_words(word) => vec![word.to_owned()],
         (_, "arrival") => {
             let mut named = Vec::new();
             // Whether it is a process at all is said by whoever makes it.
@@ -200,7 +208,9 @@ impl File<'_> {
         let number = self.text[..at].matches('\n').count();
         let line = self.text.lines().nth(number).unwrap_or_default();
         let path = self.path.display();
-        Failure::usage(format!("{path}:{}: {what}\n  {} | {line}", number + 1, number + 1))
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let column = self.text[start..at].chars().count() + 1;
+        Failure::usage(format!("{path}:{}:{column}: {what}\n  {} | {line}", number + 1, number + 1))
     }
 }
 
@@ -210,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
-        let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal"];
+        let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal", "payload", "reply"];
         let kinds = named.map(|name| (name, Kind::Named)).into_iter();
         let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place), ("html", Kind::File)]);
         let flag =
@@ -245,6 +255,34 @@ mod tests {
     }
 
     #[test]
+    fn a_payload_and_its_replies_are_described_field_by_field() {
+        let text = "[payload]\nfields = [ { hex = 'c0 de' }, { text = 'é' }, { tag = 4 }, { counter = '8d' }, { checksum = 'crc32' } ]\n\
+                    [reply]\ntag = 2\nrefused = { at = 0, hex = '05' }\nbytes = '6..20'\n";
+        let mut flags = read(text, &[]).unwrap();
+        flags.sort();
+        let reply = flags.pop().unwrap();
+        assert_eq!(flags, ["--payload=hex:c0 dec3a9{tag:4}{counter:8d}{checksum:crc32}"]);
+        let mut said: Vec<&str> = reply.trim_start_matches("--reply=").split(',').collect();
+        said.sort_unstable();
+        assert_eq!(said, ["bytes=6..20", "refused@0=05", "tag@2"]);
+        assert_eq!(read("payload = 'hex:00'\n", &[]).unwrap(), ["--payload=hex:00"]);
+        for (text, place, said) in [
+            ("[payload]\nfields = [ { hex = 'c0' }, { tig = 4 } ]\n", ":2:30:", "did you mean \"tag\"?"),
+            ("[payload]\nfields = [ { hex = 'c0d' } ]\n", ":2:20:", "in pairs"),
+            ("[payload]\nfields = [\n  { tag = 9 },\n]\n", ":3:11:", "1 to 8 bytes"),
+            ("[payload]\nfields = [ 'c0' ]\n", ":2:12:", "a table of one"),
+            ("[payload]\nfeilds = [ ]\n", ":2:1:", "did you mean \"fields\"?"),
+            ("[reply]\nrefused = '05'\n", ":2:11:", "refused = { at = 0"),
+            ("[reply]\nrefusd = 1\n", ":2:1:", "did you mean \"refused\"?"),
+            ("payload = '/etc/shadow'\n", ":1:11:", "files of the directory"),
+            ("[payload]\nfile = '../secret'\n", ":1:1:", "files of the directory"),
+        ] {
+            let why = read(text, &[]).unwrap_err().to_string();
+            assert!(why.contains(place) && why.contains(said), "{text:?}: {why}");
+        }
+    }
+
+    #[test]
     fn what_was_typed_wins() {
         assert_eq!(read("target = 'sim:hard'\nseed = 3\n", &["target", "seed"]).unwrap(), [""; 0]);
     }
@@ -259,7 +297,10 @@ mod tests {
         ] {
             let text = &format!("seed = 1\ntarget = '{target}'\n");
             let error = read(text, &[]).unwrap_err();
-            assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
+            assert!(
+                error.to_string().contains("scenario.toml:2:10: a scenario starts no program"),
+                "{error}"
+            );
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
         }
     }
@@ -270,7 +311,7 @@ mod tests {
             let text = &format!("seed = 1\ntarget = '{target}'\n");
             let error = read(text, &[]).unwrap_err();
             assert!(
-                error.to_string().contains("scenario.toml:2: a scenario asks the network for no name"),
+                error.to_string().contains("scenario.toml:2:10: a scenario asks the network for no name"),
                 "{error}"
             );
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
@@ -291,7 +332,7 @@ mod tests {
         ] {
             let error = read(&format!("seed = 1\nhtml = '{name}'\n"), &[]).unwrap_err();
             let text = error.to_string();
-            assert!(text.contains("scenario.toml:2: a scenario names files of the directory"), "{text}");
+            assert!(text.contains("scenario.toml:2:8: a scenario names files of the directory"), "{text}");
             assert_eq!(read(&format!("html = '{name}'\n"), &["html"]).unwrap(), [""; 0], "typed, it may");
         }
         for name in ["page.html", "./pages/page.html", "page..html", "-"] {
@@ -308,7 +349,8 @@ mod tests {
             "target = 'flowgraph:ctf:/home/me/trace'",
         ] {
             let error = read(&format!("seed = 1\n{value}\n"), &[]).unwrap_err().to_string();
-            assert!(error.contains("scenario.toml:2: a scenario names files of the directory"), "{error}");
+            assert!(error.contains("scenario.toml:2:"), "{error}");
+            assert!(error.contains("a scenario names files of the directory"), "{error}");
         }
         assert_eq!(read("arrival = 'replay:seen.ns'\n", &[]).unwrap(), ["--arrival=replay:seen.ns"]);
         assert_eq!(read("target = 'replay:seen.jsonl'\n", &[]).unwrap(), ["replay:seen.jsonl"]);

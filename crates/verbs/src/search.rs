@@ -146,6 +146,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note.clone(),
+        asked_digest: plan.target.asked_digest().unwrap_or_default(),
         load_unit: plan.target.load_unit(),
         load_is: load_is(&plan.target, &plan.profile),
         profile: ProfileLine::from(&plan.profile),

@@ -61,6 +61,7 @@ pub fn trial(
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note,
+        asked_digest: plan.target.asked_digest().unwrap_or_default(),
         load_unit: plan.target.load_unit(),
         load_is: load_is(&plan.target, &plan.profile),
         profile,

@@ -61,6 +61,7 @@ pub fn watch(
             started: started.clone(),
             target: format!("watch:{address}"),
             target_note: name.map(|name| format!("traffic of others to {name}")),
+            asked_digest: None,
             load_unit: LoadUnit::Packets,
             load_is: "what arrives at the socket, from whomever".into(),
             profile: ProfileLine {

@@ -44,6 +44,8 @@ pub struct Doubts {
     pub unplaced: u64,
     /// Packets of others that came to the target's socket, or may have: the replay does not know them.
     pub others: u64,
+    /// Whether a limit of the service's answers is why requests had none.
+    pub limited: bool,
 }
 
 impl Evidence<'_> {

@@ -49,6 +49,8 @@ pub enum Lack {
     OwnTimeNotKnown,
     /// Packets of others came to the target's socket, or may have: the replay knows only the trial's.
     OthersCame,
+    /// A good part of the replies refused: a limit of the service's answers is why others are missing.
+    AnswersLimited,
     /// The times of its packets were not kept: nothing was replayed, only places are known.
     TimesNotKept,
 }
@@ -74,6 +76,7 @@ impl Lack {
             (Self::StallsUnexplained, evidence.watched.is_none() && is_stalled),
             (Self::ElsewhereLost, elsewhere * 50 > evidence.lost),
             (Self::OthersCame, evidence.doubts.others > 0 && evidence.lost > 0),
+            (Self::AnswersLimited, evidence.doubts.limited),
             (Self::LeftByApp, packets.departures.stamp == dropline_trial::Stamp::App),
         ];
         known.into_iter().filter(|(_, is)| *is).map(|(lack, _)| lack).collect()

@@ -12,7 +12,7 @@ use dropline_verbs::plan::{AlgorithmPlan, CERTIFY_BUDGET};
 use std::path::PathBuf;
 
 /// What a search that goes on has from its record.
-const OF_THE_RECORD: [&str; 20] = [
+const OF_THE_RECORD: [&str; 22] = [
     "min_load",
     "max_load",
     "algorithm",
@@ -28,6 +28,8 @@ const OF_THE_RECORD: [&str; 20] = [
     "mdr_doublings",
     "arrival",
     "packet",
+    "payload",
+    "reply",
     "frame",
     "streams",
     "directions",
@@ -250,6 +252,14 @@ pub(crate) struct TrafficArgs {
     /// Size of the Ethernet frame with its checksum, instead of --packet.
     #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
+    /// What is sent to a udp:// target: hex:c0de{tag:4}, text:PING\r\n, or a file (a capture, or bytes) [default: packets that say
+    /// whose they are].
+    #[arg(long, value_name = "PAYLOAD", conflicts_with_all = ["packet", "frame"])]
+    pub(crate) payload: Option<String>,
+    /// What comes back: echo, any, none, or by commas what stands where in a reply, such as tag@2,refused@0=05 [default:
+    /// echo, of a --payload any].
+    #[arg(long, value_name = "REPLY")]
+    pub(crate) reply: Option<String>,
     /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3 [default: 1; of a service that
     /// speaks a protocol of its own, as many as tell its replies apart].
     #[arg(long, value_name = "N|SHARES")]

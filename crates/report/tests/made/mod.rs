@@ -152,6 +152,7 @@ impl Made {
             started: "2026-11-21T09:31:00Z".into(),
             target: self.target.clone(),
             target_note: service.then(|| "echo, answers in 34 us".into()),
+            asked_digest: None,
             load_unit: dropline_record::LoadUnit::Packets,
             load_is: "the load of one interface".into(),
             profile: ProfileLine::from(&self.profile),

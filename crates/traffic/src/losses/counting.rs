@@ -4,8 +4,9 @@ use super::counters::Counters;
 use crate::error::{UdpError, nothing_as_none};
 use crate::packet::attribution::Whose;
 use crate::sys::{ReceiveBatch, monotonic_ns, receive_memory, wait_readable};
-use crate::target::UdpTarget;
+use crate::target::{Reply, UdpTarget};
 use dropline_account::{Snapshot, TargetSockets};
+use dropline_payload::service::{Request, Service};
 use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
 use dropline_trial::number_of;
 use dropline_trial::{Caveat, Packet, Trial};
@@ -51,7 +52,11 @@ impl Counting {
         let source = socket.local_addr().map_err(UdpError::system("reading an address"))?;
         let mut counters = Counters::open(source.ip(), target.address);
         let before = counters.read();
-        if ask(socket, target, whose, stops)?.is_some() {
+        let asked = match target.reply {
+            Reply::Service(service) => show(socket, target, service).map(|()| None)?,
+            Reply::Echo | Reply::Any | Reply::None => ask(socket, target, whose, stops)?,
+        };
+        if asked.is_some() {
             return Ok(Self::Asked);
         }
         // Nobody understood the queries; but they came to where packets go.
@@ -61,6 +66,21 @@ impl Counting {
             None => Err(UdpError::NotCounted { target: target.address }),
         }
     }
+}
+
+/// Sends a few requests to a service that would not understand a query.
+fn show(socket: &UdpSocket, target: UdpTarget, service: &Service) -> Result<(), UdpError> {
+    for number in 0..QUERIES {
+        let mut request = Vec::new();
+        service.write(Request::of_one_stream(number), || 0, &mut request);
+        match socket.send(&request) {
+            Err(error) if !is_of_one(&error) && error.kind() != io::ErrorKind::WouldBlock => {
+                return Err(UdpError::of_socket(error, target.address, number + 1, request.len() as u32));
+            }
+            _ => std::thread::sleep(LOOK_EVERY),
+        }
+    }
+    Ok(())
 }
 
 /// Whether what was sent between two looks came to the target's socket; `None` if that is not to be seen. What others

@@ -202,7 +202,7 @@ impl Evidence {
         let outcome = Outcome {
             offered: trial.offered,
             forwarded: trial.forwarded,
-            one_way: self.target.reply == crate::target::Reply::None,
+            one_way: !self.target.reply.is_answered(),
             generator_lost: trial.generator_lost,
             late,
             elsewhere,
@@ -210,7 +210,7 @@ impl Evidence {
             reply_truncated: trial.reply_truncated.unwrap_or(0),
             reply_extended: trial.reply_extended.unwrap_or(0),
             reply_changed: trial.reply_changed.unwrap_or(0),
-            duplicated: trial.duplicated.unwrap_or(0),
+            duplicated: trial.duplicated.unwrap_or(0).saturating_add(trial.surplus_replies()),
             refused: trial.refused.values().sum(),
             refused_by_queue: refused("ENOBUFS") + resent,
             refused_without_route: refused("ENETUNREACH"),

@@ -67,9 +67,9 @@ impl Ledger {
         whose: Whose,
         stops: Stops<'_>,
     ) -> Result<Opening, UdpError> {
-        let target = match self.of.target.reply {
-            Reply::None => Some(self.asker(socket, whose, stops)?.before()?),
-            Reply::Echo | Reply::Any | Reply::Service(_) => None,
+        let target = match self.of.target.reply.is_answered() {
+            false => Some(self.asker(socket, whose, stops)?.before()?),
+            true => None,
         };
         Ok(Opening { counters: self.evidence().before(), target })
     }

@@ -63,7 +63,9 @@ impl Elsewhere {
                 let (Heard::Reply { index, .. }
                 | Heard::Part { index, .. }
                 | Heard::Astray { index }
-                | Heard::Different { index: Some(index), .. }) = reading.hear(reply, stream, sent_below)
+                | Heard::Different { index: Some(index), .. }) =
+                    // Which request one from elsewhere answers is not told by its place.
+                    reading.hear(reply, stream, sent_below, u64::MAX)
                 else {
                     return;
                 };

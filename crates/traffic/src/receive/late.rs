@@ -28,11 +28,25 @@ pub(crate) fn take_late(
 ) -> Late {
     let mut late = Late::default();
     for (stream, socket) in sockets.iter().enumerate() {
+        let mut replies = 0;
         for _ in 0..LARGEST_BACKLOG {
             // What the network reports now is no news about the trial.
             let Ok(Some(count)) = nothing_as_none(batch.receive(socket)) else { break };
             for at in 0..count {
-                match reading.hear(batch.packet(at), stream, sent_below) {
+                // Where replies come in the order of their requests, it is the first one that has none.
+                let mut hear = || {
+                    let heard = reading.hear(batch.packet(at), stream, sent_below, replies);
+                    replies += 1;
+                    heard
+                };
+                let mut heard = hear();
+                while let Heard::Reply { index, .. } = heard
+                    && reading.is_in_order()
+                    && seen.count(index..index + 1) > 0
+                {
+                    heard = hear();
+                }
+                match heard {
                     Heard::Reply { index, .. }
                     | Heard::Astray { index }
                     | Heard::Different { index: Some(index), .. } => {

@@ -54,15 +54,21 @@ pub(crate) enum Heard {
 }
 
 impl Reading<'_> {
-    /// What these bytes are, which came to this stream when its sender's packets below `sent_below` had left.
-    pub(crate) fn hear(&self, bytes: &[u8], stream: usize, sent_below: u64) -> Heard {
+    /// Whether nothing in a reply says whose it is.
+    pub(crate) fn is_in_order(&self) -> bool {
+        matches!(self, Self::Service(requests) if requests.service.is_in_order())
+    }
+
+    /// What these bytes are, which came to this stream when its sender's packets below `sent_below` had left, and `heard`
+    /// replies had come to the stream: which says whose it is where nothing else does.
+    pub(crate) fn hear(&self, bytes: &[u8], stream: usize, sent_below: u64, heard: u64) -> Heard {
         match self {
             Self::Echo { whose, content, spread } => {
                 hear_echo(whose.judge(bytes), bytes, content, sent_below, |index| {
                     spread.stream_of(index) != stream
                 })
             }
-            Self::Service(requests) => hear_service(requests, bytes, stream, sent_below),
+            Self::Service(requests) => hear_service(requests, bytes, stream, sent_below, heard),
         }
     }
 }
@@ -92,10 +98,15 @@ fn hear_echo(
     }
 }
 
-fn hear_service(requests: &Requests<'_>, bytes: &[u8], stream: usize, sent_below: u64) -> Heard {
+fn hear_service(requests: &Requests<'_>, bytes: &[u8], stream: usize, sent_below: u64, heard: u64) -> Heard {
     let service = requests.service;
-    let Some(token) = service.token(bytes) else { return Heard::Unasked };
-    match requests.find(token, stream, sent_below) {
+    let asked = if service.is_in_order() {
+        requests.in_order(heard, stream, sent_below)
+    } else {
+        let Some(token) = service.token(bytes) else { return Heard::Unasked };
+        requests.find(token, stream, sent_below)
+    };
+    match asked {
         Asked::Now { index, request } => match service.judge(request, bytes) {
             Ok(Said::Class(class)) => Heard::Reply { index, class, origin: service.origin(bytes) },
             Ok(Said::Part(part)) => Heard::Part { index, part },

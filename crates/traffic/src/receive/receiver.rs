@@ -30,6 +30,8 @@ pub(crate) struct Receiver<'a> {
     was_there: bool,
     /// By stream: the index that would be next in order (RFC 4737 §3).
     next_expected: Vec<u64>,
+    /// By stream: how many replies came.
+    heard: Vec<u64>,
     last_reply_ns: u64,
     /// Of the last reply whose packet is known, from when that was due.
     last_delay_ns: u64,
@@ -77,6 +79,7 @@ impl<'a> Receiver<'a> {
     ) -> Self {
         Self {
             next_expected: vec![0; sockets.len()],
+            heard: vec![0; sockets.len()],
             sockets,
             senders,
             batch: tools.batch,
@@ -101,7 +104,7 @@ impl<'a> Receiver<'a> {
             for _ in 0..LARGEST_BACKLOG {
                 let Some(count) = nothing_as_none(self.batch.receive(socket))? else { break };
                 for at in 0..count {
-                    let heard = self.reading.hear(self.batch.packet(at), self.first_stream + stream, 0);
+                    let heard = self.reading.hear(self.batch.packet(at), self.first_stream + stream, 0, 0);
                     self.counts.count_stray(heard);
                 }
             }
@@ -236,9 +239,12 @@ impl<'a> Receiver<'a> {
         let now = self.read_clocks(flight);
         let sent_below = flight.next_index(self.senders[stream]);
         for at in 0..count {
-            let heard = self.reading.hear(self.batch.packet(at), self.first_stream + stream, sent_below);
+            let before = self.heard[stream];
+            let heard =
+                self.reading.hear(self.batch.packet(at), self.first_stream + stream, sent_below, before);
             if !matches!(heard, Heard::Late | Heard::Counted | Heard::Unasked | Heard::Foreign) {
                 self.last_reply_ns = now;
+                self.heard[stream] += 1;
             }
             match heard {
                 Heard::Reply { index, class, origin } => {

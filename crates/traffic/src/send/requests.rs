@@ -7,6 +7,7 @@
 use super::spread::{Spread, divisor};
 use dropline_payload::service::permutation::Permutation;
 use dropline_payload::service::{Request, Service, latest};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What one measurer asks of a service, trial after trial.
 pub(crate) struct Asking {
@@ -89,6 +90,11 @@ pub(crate) struct Requests<'a> {
     shifts_after: u64,
 }
 
+/// What the clock of the system says.
+fn since_1970_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
 /// Which request a token is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -118,12 +124,23 @@ impl Requests<'_> {
 
     /// Appends what a packet asks.
     pub(crate) fn write(&self, index: u64, bytes: &mut Vec<u8>) {
-        self.service.write(self.of(index), bytes);
+        self.service.write(self.of(index), since_1970_ns, bytes);
     }
 
     /// Appends what a stream asks in a round.
     pub(crate) fn write_in_round(&self, stream: usize, round: u64, bytes: &mut Vec<u8>) {
         self.write(round * self.streams() + self.spread.place_in_round(stream), bytes);
+    }
+
+    /// Which request of a stream the next reply is taken to answer, where replies do not say it and so many came before.
+    pub(crate) fn in_order(&self, heard: u64, stream: usize, sent_below: u64) -> Asked {
+        let place = self.spread.place_in_round(stream);
+        match heard.checked_mul(self.streams()).and_then(|index| index.checked_add(place)) {
+            Some(index) if index < sent_below => Asked::Now { index, request: self.of(index) },
+            // What comes before anything was sent is of before.
+            _ if sent_below == 0 => Asked::Before,
+            _ => Asked::Never,
+        }
     }
 
     /// Which request of a stream has this token, where the packets below `sent_below` were sent.

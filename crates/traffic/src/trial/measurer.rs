@@ -20,8 +20,9 @@ use crate::progress::Progress;
 use crate::receive::elsewhere::Strayed;
 use crate::send::sent::Trains;
 use crate::sockets::guard::Guard;
-use crate::target::{Reply, UdpTarget};
+use crate::target::UdpTarget;
 use crate::watch::beside::{Beside, Left, ToldBy, Trials};
+use dropline_payload::service::Service;
 use dropline_payload::service::streams_needed;
 use dropline_trial::{
     ArrivalFidelity, Caveat, ClosedLoop, Delay, Measurer, Observed, Pace, PacketTimes, Stamp, TargetActivity,
@@ -99,7 +100,7 @@ impl UdpMeasurer {
             return Err(UdpError::Directions(profile.directions.len()));
         }
         let several_targets = options.targets.count() > 1;
-        if several_targets && target.reply == Reply::None {
+        if several_targets && !target.reply.is_answered() {
             return Err(UdpError::OneWayTargets);
         }
         let profile = TrafficProfile { packet: target.packet(profile.packet), ..profile };
@@ -438,6 +439,11 @@ impl UdpMeasurer {
             let now = self.exchange.drops();
             let lost = now.iter().zip(&drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
             self.replies.count(self.setup.target.reply, &mut received, &sent.marks, lost, trial);
+            let knows_no_request = self.setup.service().is_some_and(Service::is_in_order);
+            if knows_no_request && trial.forwarded < trial.offered {
+                // Behind one that is missing, each would be taken for another's.
+                self.packets = None;
+            }
         }
         Ok(Moved { watched, seen: Some((intended, received.seen)), strayed })
     }

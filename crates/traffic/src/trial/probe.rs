@@ -59,7 +59,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let no_leash = |why| UdpError::NoLeash { target: target.address, why };
     let mut guard = Guard::over(&socket, target.address).map_err(no_leash)?;
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
-    if target.reply == Reply::None {
+    if !target.reply.is_answered() {
         let astray = AtomicBool::new(false);
         let (found, came) =
             guard.during(&astray, || Counting::find(&socket, target, whose, &[stop, &astray]));
@@ -240,7 +240,7 @@ fn answers_beside(target: SocketAddr, words: &Words, payload: u32) -> Option<Bes
             None => return found.map(|(from, others)| Beside::Others(from, others)),
             Some((_, from)) if from == target => {}
             Some((length, from)) => {
-                let heard = words.reading().hear(&bytes[..length], 0, PROBES + 1);
+                let heard = words.reading().hear(&bytes[..length], 0, PROBES + 1, PROBES);
                 if matches!(heard, Heard::Reply { index: PROBES, .. }) {
                     return Some(Beside::Packet(from));
                 }
@@ -310,7 +310,7 @@ impl Hearing<'_> {
                 nothing_as_none(self.replies.receive(&self.socket)).map_err(Unheard::Refused)?.unwrap_or(0);
             for at in 0..count {
                 self.reply_bytes = self.replies.packet(at).len();
-                match self.reading.hear(self.replies.packet(at), 0, latest + 1) {
+                match self.reading.hear(self.replies.packet(at), 0, latest + 1, latest) {
                     Heard::Reply { index, class, origin } => {
                         (self.said, self.origin) = (class, self.origin.max(origin));
                         return Ok(Some((index as usize, now)));

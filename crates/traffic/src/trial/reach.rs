@@ -7,7 +7,6 @@ use super::streams::StreamSockets;
 use crate::error::{UdpError, nothing_as_none};
 use crate::packet::attribution::Whose;
 use crate::send::requests::Requests;
-use crate::target::Reply;
 use dropline_payload::{HEADER_BYTES, Message};
 use std::io;
 use std::net::UdpSocket;
@@ -90,12 +89,12 @@ impl Asking<'_> {
                 continue;
             }
             let number = u64::from(self.rounds);
-            let sent = if self.setup.target.reply == Reply::None {
-                self.sockets[at].send(&Message::CountQuery { tag: whose.tag(), number }.encode())
-            } else if let Some(requests) = self.requests {
+            let sent = if let Some(requests) = self.requests {
                 packet.clear();
                 requests.write_in_round(at, number, &mut packet);
                 self.sockets[at].send(&packet)
+            } else if !self.setup.is_answered() {
+                self.sockets[at].send(&Message::CountQuery { tag: whose.tag(), number }.encode())
             } else {
                 let header = Message::Packet { tag: whose.tag(), index: number, reply_wanted: true }.header();
                 packet[..HEADER_BYTES].copy_from_slice(&header);
@@ -160,7 +159,7 @@ impl Asking<'_> {
             _ if silent < self.streams.len() => {
                 self.rounds >= FIRST && self.is_no_loss() || self.rounds >= MOST
             }
-            _ if self.setup.target.reply == Reply::None => self.rounds >= ONE_WAY,
+            _ if !self.setup.is_answered() => self.rounds >= ONE_WAY,
             _ => self.rounds >= ALL_SILENT,
         }
     }
@@ -173,7 +172,7 @@ impl Asking<'_> {
 
     fn verdict(mut self, streams: &StreamSockets, waited: Duration) -> Result<(), UdpError> {
         let (silent, all) = (self.silent(), self.streams.len());
-        let one_way = self.setup.target.reply == Reply::None && silent == all;
+        let one_way = !self.setup.is_answered() && silent == all;
         // Of a target that answers nobody, only errors say that packets do not come there.
         let is_led_away = |stream: &Stream| !stream.answered && (!one_way || stream.error.is_some());
         let led_away = self.streams.iter().filter(|stream| is_led_away(stream)).count();

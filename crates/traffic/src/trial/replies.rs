@@ -64,6 +64,10 @@ impl Replies {
                 trial.caveats.push(Caveat::RepliesRelayed { relayed, replies });
             }
         }
+        let is_in_order = matches!(reply, Reply::Service(service) if service.is_in_order());
+        if is_in_order {
+            trial.caveats.push(Caveat::RepliesInOrder { replies: received.forwarded, lost: trial.lost() });
+        }
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
         trial.delay_kind = Some(DelayKind::RoundTrip);
@@ -72,6 +76,10 @@ impl Replies {
         trial.caveats.extend(fewer.map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
         trial.delay = Delay::of(std::mem::take(&mut received.delay));
         trial.service_delay = Delay::of(std::mem::take(&mut received.service_delay));
+        if is_in_order && trial.forwarded < trial.offered {
+            // Behind one that is missing, each would be taken for another's.
+            (trial.delay, trial.service_delay, trial.slices) = Default::default();
+        }
         if trial.generator_lost > 0 {
             trial.caveats.push(Caveat::GeneratorLost { dropped: trial.generator_lost });
         }

@@ -25,7 +25,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// Whether packets come back.
     pub(crate) fn is_answered(&self) -> bool {
-        self.target.reply != Reply::None
+        self.target.reply.is_answered()
     }
 
     /// The service that is asked in its own protocol, where it is one.

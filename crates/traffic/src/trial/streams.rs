@@ -136,6 +136,11 @@ impl StreamSockets {
                 SendMeans::Gso if !service.is_of_one_length() => {
                     Ok(Leaving { means: SendMeans::Sendmmsg, why: "requests have several lengths" })
                 }
+                // A train has packets of that size: shorter ones would leave with bytes that nobody asked for.
+                SendMeans::Gso if service.longest_request() < self.payload => Ok(Leaving {
+                    means: SendMeans::Sendmmsg,
+                    why: "requests are shorter than a packet of a train",
+                }),
                 _ => Ok(leaving),
             };
         }

@@ -2,7 +2,7 @@
 
 use crate::odd_target::OddTarget;
 use crate::{input, measurer, profile, undisturbed, undisturbed_trial};
-use dropline_payload::service::{Origin, Service, dns, memcached};
+use dropline_payload::service::{Origin, Service, dns, memcached, template};
 use dropline_traffic::{Reply, UdpError, UdpTarget, probe};
 use dropline_trial::{Caveat, Measurer as _, Part, TrafficProfile, Trial};
 use std::collections::BTreeSet;
@@ -251,4 +251,101 @@ fn a_service_of_which_nothing_came_back_is_sent_nothing_but_its_own_requests() {
     let trial = measurer(ever_new(odd.address), profile()).unwrap().measure(input(500.0, 100)).unwrap();
     assert_eq!((trial.forwarded, trial.lost()), (1, trial.offered - 1));
     assert!(is_dns.load(Ordering::Relaxed), "no count query, and no packet of ours");
+}
+
+/// A protocol of somebody's own.
+fn own(address: SocketAddr, payload: &str, reply: &str) -> UdpTarget {
+    let template = template::Template::read(payload, reply).unwrap();
+    UdpTarget { address, reply: Reply::of_service(Service::Own(template)) }
+}
+
+#[test]
+fn replies_of_an_own_protocol_are_told_by_their_tag_and_classed_by_their_bytes() {
+    let trial = undisturbed_trial(|| {
+        let odd = OddTarget::start(|socket, number, bytes, source| {
+            // The tag comes back two bytes further on, behind a code; every fourth is refused, every fifth says nothing.
+            let code = if number % 4 == 0 { 5 } else { 0 };
+            let reply = [&[0x81, code, 0, 0], &bytes[2..6]].concat();
+            if number % 5 != 0 || number < 100 {
+                let _ = socket.send_to(&reply, source);
+            }
+        });
+        let target =
+            own(odd.address, "hex:c0de{tag:4}{counter:2}", "tag@4,answered@0=81,refused@1=05,bytes=8");
+        measurer(target, streams(4))?.measure(input(1_000.0, 400))
+    });
+    let replied: u64 = classes(&trial).iter().map(|(_, count)| count).sum();
+    assert_eq!((trial.offered, replied), (400, trial.forwarded));
+    assert!((300..=390).contains(&trial.forwarded), "{}", trial.forwarded);
+    assert_eq!(classes(&trial).iter().map(|(class, _)| *class).collect::<Vec<_>>(), ["answered", "refused"]);
+    assert!(!trial.caveats.iter().any(|caveat| matches!(caveat, Caveat::RepliesInOrder { .. })));
+}
+
+#[test]
+fn a_reply_with_another_tag_or_of_another_length_is_never_an_answer() {
+    let trial = undisturbed_trial(|| {
+        let odd = OddTarget::start(|socket, number, bytes, source| {
+            let mut reply = bytes.to_vec();
+            match number % 4 {
+                0 if number > 20 => reply[2] ^= 0x40,
+                1 if number > 20 => reply.push(0),
+                2 if number > 20 => reply.truncate(6),
+                _ => {}
+            }
+            let _ = socket.send_to(&reply, source);
+        });
+        let target = own(odd.address, "hex:c0de{tag:4}{random:10}", "tag@2,bytes=16");
+        measurer(target, streams(1))?.measure(input(1_000.0, 200))
+    });
+    let unlike = trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::RepliesUnlike { truncated, extended, unasked, .. } => Some((*truncated, *extended, *unasked)),
+        _ => None,
+    });
+    let (truncated, extended, unasked) = unlike.unwrap();
+    assert_eq!(trial.forwarded + truncated + extended + unasked, 200, "{unlike:?}");
+    assert!(truncated.min(extended).min(unasked) > 30, "{unlike:?}");
+}
+
+#[test]
+fn replies_that_say_nothing_are_counted_and_are_never_more_than_requests() {
+    let every_twice = |twice: bool| {
+        undisturbed_trial(move || {
+            let odd = OddTarget::start(move |socket, number, _, source| {
+                for _ in 0..if twice { 2 } else { u64::from(number % 10 != 0) } {
+                    let _ = socket.send_to(b"ok", source);
+                }
+            });
+            let target = own(odd.address, "text:PING", "any");
+            measurer(target, streams(2))?.measure(input(1_000.0, 300))
+        })
+    };
+    let in_order = |trial: &Trial| {
+        trial.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::RepliesInOrder { replies, lost } => Some((*replies, *lost)),
+            _ => None,
+        })
+    };
+    let trial = every_twice(true);
+    assert!(trial.forwarded <= trial.offered, "{} of {}", trial.forwarded, trial.offered);
+    assert_eq!(in_order(&trial), Some((trial.forwarded, 0)));
+    let trial = every_twice(false);
+    assert_eq!((trial.offered, trial.forwarded), (300, 270));
+    assert_eq!(in_order(&trial), Some((270, 30)));
+    let knows_delays = trial.delay.histogram.is_some() || !trial.slices.is_empty();
+    assert!(!knows_delays, "nobody knows which are missing");
+}
+
+#[test]
+fn a_one_way_service_gets_its_own_payload_alone() {
+    let heard = Arc::new(Mutex::new(BTreeSet::new()));
+    let trial = undisturbed_trial(|| {
+        let told = Arc::clone(&heard);
+        let odd = OddTarget::start(move |_, _, bytes, _| {
+            told.lock().unwrap().insert(bytes.to_vec());
+        });
+        let target = own(odd.address, "text:<13>dropline", "none");
+        measurer(target, streams(1))?.measure(input(500.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded), (100, 100));
+    assert_eq!(*heard.lock().unwrap(), BTreeSet::from([b"<13>dropline".to_vec()]), "no query of ours");
 }

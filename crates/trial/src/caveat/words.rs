@@ -234,9 +234,22 @@ impl fmt::Display for Caveat {
                  off from others",
                 number_of(*replies, "reply")
             ),
+            Self::RepliesInOrder { replies, lost } => write!(
+                f,
+                "nothing in {} says to which request it is: each was taken for that of the next request of its stream, so that one \
+                 that came twice, or late from before, counts as an answer{}. Put a tag into the payload where the service sends \
+                 it back from (--payload with {{tag:4}}, --reply tag@N)",
+                number_of(*replies, "reply"),
+                match lost {
+                    0 => String::new(),
+                    lost => format!(
+                        "; {lost} are missing and nobody knows which, so there are no delays, and not when they were lost"
+                    ),
+                }
+            ),
             Self::RepliesRefuse { class, refused, replies } => write!(
                 f,
-                "{refused} of {} came of a rule of the service that refuses{}, most of them {class}: they are not \
+                "{refused} of {} came of a rule of the service that refuses{}, above all {class}: they are not \
                  loss, but nobody got what was asked for. Let the service answer this address (its access list, its limit of \
                  answers per source){}",
                 number_of(*replies, "reply"),
@@ -246,14 +259,14 @@ impl fmt::Display for Caveat {
             Self::AnswersLimited { refused, replies, silent, offered } => write!(
                 f,
                 "{refused} of {} refused or truncated, and {silent} of {} had no reply, which no counter saw lost. A limit of \
-                 answers for each address looks so (RRL of DNS servers): what was lost is its doing and not the server's \
+                 answers for each address looks like that (RRL of DNS servers): what was lost is its doing and not the server's \
                  speed. Switch it off for this address, and measure again",
                 number_of(*replies, "reply"),
                 number_of(*offered, "request")
             ),
             Self::RepliesFail { class, failed, replies } => write!(
                 f,
-                "{failed} of {} said that the service could not do what it was asked, most of them as {class}: they came, and are \
+                "{failed} of {} said that the service could not do what it was asked, above all as {class}: they came, and are \
                  not loss. Ask what the service can answer; its log says why it did not",
                 number_of(*replies, "reply")
             ),

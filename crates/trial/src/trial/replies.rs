@@ -65,6 +65,20 @@ impl Trial {
         }
     }
 
+    /// Replies that came beside those that are counted to a packet, right or wrong: they are not others' traffic.
+    pub fn surplus_replies(&self) -> u64 {
+        let sum = |caveat: &Caveat| match caveat {
+            Caveat::RepliesUnlike { truncated, extended, changed, unasked } => {
+                let counted = [self.reply_truncated, self.reply_extended, self.reply_changed];
+                let counted: u64 = counted.into_iter().flatten().sum();
+                (truncated + extended + changed + unasked).saturating_sub(counted)
+            }
+            Caveat::RepliesBeside { truncated, extended, changed } => truncated + extended + changed,
+            _ => 0,
+        };
+        self.caveats.iter().map(sum).sum()
+    }
+
     /// What the replies of a service said; `None` of any other target.
     pub fn replied(&self) -> Option<&Replied> {
         if let Some(Extra::Replied(replied)) = &self.extra { Some(replied) } else { None }
@@ -77,6 +91,16 @@ mod tests {
     use crate::{Rate, TrialInput};
     use std::collections::BTreeMap;
     use std::time::Duration;
+
+    #[test]
+    fn wrong_replies_to_what_was_answered_before_are_known_and_are_not_others_packets() {
+        let mut trial = said(0, 0);
+        trial.say_unlike([5, 0, 2], [6, 0, 40], 1);
+        assert_eq!(trial.surplus_replies(), 40);
+        trial.caveats.clear();
+        trial.say_differences([0, 0, 3], [0, 1, 5]);
+        assert_eq!(trial.surplus_replies(), 3);
+    }
 
     fn said(refused: u64, failed: u64) -> Trial {
         let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };

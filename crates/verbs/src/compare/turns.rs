@@ -220,6 +220,7 @@ impl Turns {
                 number_of(blocks, "turn"),
                 length.as_secs_f64()
             )),
+            asked_digest: a.asked_digest().unwrap_or_default(),
             load_unit: a.load_unit(),
             load_is: load_is(a, &self.profile),
             profile: ProfileLine::from(&self.profile),

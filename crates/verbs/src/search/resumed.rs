@@ -64,6 +64,9 @@ pub fn resume(
             format!("a record is data, and may come from elsewhere. If that is meant, write it yourself:\n  {again}"),
         ));
     }
+    if goes_on {
+        asks_the_same(plan, &record, path)?;
+    }
     let earlier = broken_off(&record);
     let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher, earlier };
     if goes_on {
@@ -156,6 +159,24 @@ fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Fa
     let as_it_was = going_on(&path.to_string_lossy(), &record.header.target);
     Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
         .advice(format!("to resume it as it was:  {as_it_was}")))
+}
+
+/// Refuses a file of questions or payloads that is not the one of the trials that are there: what is measured would be
+/// something else. Of a record without a digest, a file whose bytes would be sent is not read at all.
+fn asks_the_same(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Failure> {
+    let before = record.header.asked_digest.as_ref();
+    let Some(file) = plan.target.file().filter(|_| before.is_some() || plan.target.sends_a_file()) else {
+        return Ok(());
+    };
+    if plan.target.asked_digest()?.as_ref() == before {
+        return Ok(());
+    }
+    Err(Failure::environment(format!(
+        "{}: its trials were made with other contents of {} than it has now: what is asked would be something else",
+        path.display(),
+        file.display()
+    ))
+    .advice("put the file back as it was then, or search anew, into another file"))
 }
 
 /// Not even the plan that is read from the record is that of the record.

@@ -210,6 +210,7 @@ fn conditions(record: &Record) -> Vec<(&'static str, &'static str, Option<String
     let number = |number: Option<u32>| number.map(|number| number.to_string());
     vec![
         ("target_differs", "target", Some(header.target.clone())),
+        ("target_differs", "file that says what is asked, by its digest", header.asked_digest.clone()),
         ("traffic_differs", "arrivals", Some(profile.arrival.clone())),
         ("traffic_differs", "payload", Some(format!("{} B", profile.packet_bytes))),
         ("traffic_differs", "streams", Some(parts(&profile.streams))),

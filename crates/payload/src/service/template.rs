@@ -1,0 +1,205 @@
+//! Anybody's own protocol: what is sent as its user describes it, and how what comes back is read.
+//!
+//! A payload is bytes with fields among them, or one of several payloads that have their turns. Where the payload has a tag
+//! and the service brings it back, each reply is told from the others; else the replies of a stream are taken for those of
+//! its requests in their order, which is right only while none is lost.
+
+pub mod capture;
+mod field;
+mod reply;
+mod words;
+
+pub use capture::{CaptureError, Datagram};
+pub use words::TemplateError;
+
+use super::Meaning::{Answered, Failed, Refused};
+use super::{Class, Protocol, Request, Said, Unlike, class};
+use field::{Field, Kind};
+use reply::{Matching, Replies};
+use std::fmt;
+
+/// Its place in the table of protocols: what its replies mean is said with each.
+pub const PROTOCOL: Protocol =
+    Protocol { name: "your own protocol", scheme: "udp://", port: 0, classes: &CLASSES };
+
+const CLASSES: [Class; 3] = [class("answered", Answered), class("refused", Refused), class("error", Failed)];
+
+/// The longest payload of UDP over IPv4.
+pub const LONGEST: usize = 65_507;
+
+/// What is sent, and how replies are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// In turns; with fields, one alone.
+    payloads: Vec<Vec<Piece>>,
+    /// Where the tag stands in the payload.
+    tag: Option<Field>,
+    replies: Replies,
+}
+
+/// A part of a payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Bytes(Vec<u8>),
+    Field(Field),
+}
+
+impl Piece {
+    fn length(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Field(field) => field.width,
+        }
+    }
+}
+
+impl Template {
+    /// A payload in words, `hex:…` or `text:…`, and how replies are read, in words too.
+    ///
+    /// # Errors
+    /// If either cannot be read, or a reply cannot be told as it says.
+    pub fn read(payload: &str, reply: &str) -> Result<Self, TemplateError> {
+        Self::of(vec![words::payload(payload)?], reply)
+    }
+
+    /// Payloads that are sent as they are, in turns.
+    ///
+    /// # Errors
+    /// If there is none, one is empty or too long, or how replies are read cannot be.
+    pub fn listed(payloads: Vec<Vec<u8>>, reply: &str) -> Result<Self, TemplateError> {
+        Self::of(payloads.into_iter().map(|bytes| vec![Piece::Bytes(bytes)]).collect(), reply)
+    }
+
+    fn of(payloads: Vec<Vec<Piece>>, reply: &str) -> Result<Self, TemplateError> {
+        let length = |pieces: &Vec<Piece>| pieces.iter().map(Piece::length).sum::<usize>();
+        if payloads.is_empty() {
+            return Err(TemplateError::Nothing);
+        }
+        if let Some(bytes) = payloads.iter().map(length).find(|length| !(1..=LONGEST).contains(length)) {
+            return Err(TemplateError::Length(bytes));
+        }
+        let tag = payloads[0].iter().find_map(|piece| match piece {
+            Piece::Field(field) if field.kind == Kind::Tag => Some(*field),
+            _ => None,
+        });
+        let replies = Replies::read(reply, tag)?;
+        Ok(Self { payloads, tag, replies })
+    }
+
+    /// Whether anything comes back.
+    pub fn is_answered(&self) -> bool {
+        self.replies.matching != Matching::Nothing
+    }
+
+    /// Whether no reply says to which request it is.
+    pub fn is_in_order(&self) -> bool {
+        self.replies.matching == Matching::Order
+    }
+
+    pub(super) fn token_bits(&self) -> u32 {
+        match (self.replies.matching, self.tag) {
+            (Matching::Tag { .. } | Matching::Echo { .. }, Some(tag)) => tag.bits(),
+            _ => u64::BITS,
+        }
+    }
+
+    pub(super) fn longest_request(&self) -> usize {
+        self.lengths().max().unwrap_or(0)
+    }
+
+    pub(super) fn is_of_one_length(&self) -> bool {
+        let longest = self.longest_request();
+        self.lengths().all(|length| length == longest)
+    }
+
+    pub(super) fn longest_reply(&self) -> usize {
+        match self.replies.matching {
+            Matching::Echo { .. } => self.longest_request(),
+            _ => self.replies.longest.min(LONGEST),
+        }
+    }
+
+    pub(super) fn turns(&self) -> Option<u64> {
+        Some(self.payloads.len() as u64).filter(|_| self.payloads.len() > 1)
+    }
+
+    /// Appends a request, which leaves at this time, in ns since 1970.
+    pub(super) fn write(&self, request: Request, clock: fn() -> u64, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        let pieces = &self.payloads[(request.turn % self.payloads.len() as u64) as usize];
+        for piece in pieces {
+            match piece {
+                Piece::Bytes(fixed) => bytes.extend(fixed),
+                Piece::Field(field) => field.write(request, clock, bytes),
+            }
+        }
+        // What is about the whole comes last.
+        for piece in pieces {
+            if let Piece::Field(field) = piece {
+                field.complete(&mut bytes[start..]);
+            }
+        }
+    }
+
+    pub(super) fn token(&self, reply: &[u8]) -> Option<u64> {
+        let tag = self.tag?;
+        match self.replies.matching {
+            Matching::Tag { at } | Matching::Echo { at } => tag.read(reply.get(at..)?),
+            Matching::Order | Matching::Nothing => None,
+        }
+    }
+
+    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+        match self.replies.matching {
+            Matching::Echo { .. } => self.judge_echo(request, reply),
+            _ => self.replies.judge(reply).map(Said::Class),
+        }
+    }
+
+    /// As it was sent, but for its time and what hangs on that.
+    fn judge_echo(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+        let mut sent = Vec::with_capacity(self.longest_request());
+        self.write(request, || 0, &mut sent);
+        match reply.len() {
+            length if length < sent.len() => return Err(Unlike::Truncated),
+            length if length > sent.len() => return Err(Unlike::Extended),
+            _ => {}
+        }
+        let mut reply = reply.to_vec();
+        let fields = || self.payloads[0].iter().filter_map(Piece::field);
+        if fields().any(|field| field.kind == Kind::Timestamp) {
+            for field in fields().filter(|field| matches!(field.kind, Kind::Timestamp | Kind::Checksum(_))) {
+                let place = field.at..field.at + field.width;
+                reply[place.clone()].fill(0);
+                sent[place].fill(0);
+            }
+        }
+        if reply == sent { Ok(Said::Class(0)) } else { Err(Unlike::Changed) }
+    }
+
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.payloads.iter().map(|pieces| pieces.iter().map(Piece::length).sum())
+    }
+}
+
+impl Piece {
+    fn field(&self) -> Option<&Field> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::Field(field) => Some(field),
+        }
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.payloads.len() {
+            1 => write!(f, "requests of {} B", self.longest_request())?,
+            count => write!(f, "{count} payloads in turns, of up to {} B", self.longest_request())?,
+        }
+        write!(f, "; {}", self.replies)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+use super::*;
+use proptest::prelude::*;
+
+const AT: Request = Request { number: 0x0102_0304_0506, turn: 41 };
+
+fn written(payload: &str, reply: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Template::read(payload, reply).unwrap().write(AT, || 0x1122_3344_5566_7788, &mut bytes);
+    bytes
+}
+
+fn why(payload: &str, reply: &str) -> String {
+    Template::read(payload, reply).unwrap_err().to_string()
+}
+
+#[test]
+fn fields_stand_among_bytes_as_they_are_described() {
+    assert_eq!(written("hex:c0 DE{tag:4}{counter:2le}", "any"), [0xc0, 0xde, 3, 4, 5, 6, 41, 0]);
+    assert_eq!(
+        written("hex:{timestamp:8}{length:2}", "any"),
+        [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0, 10]
+    );
+    assert_eq!(written("text:PING {tag:8x} {counter:4d}\\r\\n", "any"), b"PING 03040506 0041\r\n");
+    assert_eq!(written("text:\\{\\x00é\\}", "any"), "{\0é}".as_bytes());
+    assert_eq!(written("hex:aabb{length:1-2}ccdd", "any"), [0xaa, 0xbb, 3, 0xcc, 0xdd]);
+    let random = |number| {
+        let mut bytes = Vec::new();
+        let template = Template::read("hex:{random:20}", "any").unwrap();
+        template.write(Request { number, turn: 0 }, || 0, &mut bytes);
+        bytes
+    };
+    assert!(random(1).len() == 20 && random(1) == random(1) && random(1) != random(2));
+}
+
+#[test]
+fn checksums_are_those_of_their_definitions() {
+    let of = |sum: &str| {
+        let bytes = written(&format!("text:123456789{{checksum:{sum}}}"), "any");
+        bytes[9..].to_vec()
+    };
+    // The check of a CRC is that of these digits with the field cut off: with four zeroes behind it is another one.
+    let with_zeroes = written("text:123456789{checksum:crc32x}", "any");
+    assert_eq!(with_zeroes.len(), 17);
+    assert_eq!((of("sum8"), of("xor8")), (vec![0xdd], vec![0x31]));
+    // RFC 1071's example, whose sum is ddf2.
+    assert_eq!(written("hex:0001f203f4f5f6f7{checksum:inet}", "any")[8..], [0x22, 0x0d]);
+    let little = of("crc32le");
+    let mut big = of("crc32");
+    big.reverse();
+    assert_eq!(little, big);
+}
+
+#[test]
+fn a_crc_of_known_bytes_is_the_known_one() {
+    // CRC-32 of "123456789" is cbf43926; here it stands before them, as zeroes that count.
+    let bytes = written("hex:{checksum:crc32}", "any");
+    assert_eq!(bytes, 0x2144_df1c_u32.to_be_bytes(), "of four zeroes");
+}
+
+#[test]
+fn what_is_wrong_is_told_with_line_and_column_and_what_there_is() {
+    for (payload, place, said) in [
+        ("hex:c0d", "line 1, column 7", "in pairs"),
+        ("hex:c0 zz", "line 1, column 8", "in pairs"),
+        ("hex:c0{tig:4}", "line 1, column 8", "{tag:4}"),
+        ("hex:c0{tag}", "line 1, column 8", "{tag:4le}"),
+        ("hex:c0{tag:9}", "line 1, column 8", "1 to 8 bytes"),
+        ("hex:{tag:4}{tag:4}", "line 1, column 13", "the second"),
+        ("hex:{tag:4d}", "line 1, column 6", "{tag:8x}"),
+        ("hex:{checksum:md5}", "line 1, column 6", "crc32"),
+        ("text:a\nbé}c", "line 2, column 3", "not opened"),
+        ("text:a{tag:4", "line 1, column 7", "not closed"),
+        ("text:a\\q", "line 1, column 7", "backslash"),
+        ("hax:00", "line 1, column 1", "hex: or text:"),
+    ] {
+        let why = why(payload, "any");
+        assert!(why.contains(place) && why.contains(said), "{payload:?}: {why}");
+    }
+    for (reply, place, said) in [
+        ("tag@x", "column 1", "behind @"),
+        ("tag@4,refusd@1=05", "column 7", "answered, refused, error"),
+        ("tag,refused@1=5", "column 5", "pairs"),
+        ("tag,bytes=9..3", "column 5", "bytes=16..512"),
+        ("whatever", "column 1", "any, echo, none"),
+    ] {
+        let why = why("hex:{tag:4}", reply);
+        assert!(why.contains(place) && why.contains(said), "{reply:?}: {why}");
+    }
+    assert!(why("hex:00", "tag@4").contains("{tag:4}") && why("hex:00", "echo").contains("reply=any"));
+    assert!(why("text:", "any").contains("would have 0"));
+}
+
+#[test]
+fn a_reply_says_by_its_tag_to_which_request_it_is_and_by_its_bytes_what_it_means() {
+    let template = Template::read("hex:01{tag:4}", "tag@2,refused@0=05,error@0=02,bytes=6..8").unwrap();
+    let reply = |first, length: usize| {
+        let mut bytes = vec![first, 0xff, 3, 4, 5, 6, 0, 0, 0];
+        bytes.truncate(length);
+        bytes
+    };
+    assert_eq!(template.token(&reply(1, 6)), Some(0x0304_0506));
+    assert_eq!(template.token(&reply(1, 5)), None);
+    let judge = |bytes: Vec<u8>| template.judge(AT, &bytes);
+    assert_eq!(judge(reply(1, 6)), Ok(Said::Class(0)));
+    assert_eq!((judge(reply(5, 6)), judge(reply(2, 8))), (Ok(Said::Class(1)), Ok(Said::Class(2))));
+    assert_eq!((judge(reply(1, 5)), judge(reply(1, 9))), (Err(Unlike::Truncated), Err(Unlike::Extended)));
+    let strict = Template::read("hex:01{tag:4}", "tag,answered@0=81").unwrap();
+    assert_eq!(strict.judge(AT, &[0x81, 3, 4, 5, 6]), Ok(Said::Class(0)));
+    assert_eq!(strict.judge(AT, &[0x01, 3, 4, 5, 6]), Err(Unlike::Changed), "the request itself");
+}
+
+#[test]
+fn an_echo_is_the_request_as_it_was_but_for_its_time() {
+    let template = Template::read("hex:01{tag:4}{timestamp:8}{checksum:inet}", "echo").unwrap();
+    let mut sent = Vec::new();
+    template.write(AT, || 7, &mut sent);
+    assert_eq!((template.token(&sent), template.judge(AT, &sent)), (Some(0x0304_0506), Ok(Said::Class(0))));
+    assert_eq!(template.judge(AT, &sent[..14]), Err(Unlike::Truncated));
+    sent[0] = 2;
+    assert_eq!(template.judge(AT, &sent), Err(Unlike::Changed));
+    sent.push(0);
+    assert_eq!(template.judge(AT, &sent), Err(Unlike::Extended));
+}
+
+#[test]
+fn several_payloads_have_their_turns() {
+    let mix = Template::listed(vec![b"one".to_vec(), b"three".to_vec()], "any").unwrap();
+    let turn = |turn| {
+        let mut bytes = Vec::new();
+        mix.write(Request { number: 9, turn }, || 0, &mut bytes);
+        bytes
+    };
+    assert_eq!((turn(0), turn(1), turn(2)), (b"one".to_vec(), b"three".to_vec(), b"one".to_vec()));
+    assert_eq!((mix.turns(), mix.longest_request(), mix.is_of_one_length()), (Some(2), 5, false));
+    assert!(mix.is_in_order() && mix.is_answered());
+    assert!(
+        Template::listed(Vec::new(), "any").is_err() && Template::listed(vec![Vec::new()], "any").is_err()
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_words_and_no_reply_make_it_panic(
+        payload in "(hex|text|):([0-9a-f]{2}|\\{(tag|counter|random|timestamp|length|checksum):[0-9a-z-]{0,6}\\}|\\\\?\\PC){0,6}",
+        reply in "(any|echo|none|tag(@[0-9]{1,3})?|bytes=[0-9]{1,3})(,(refused|answered|\\PC{0,4})@[0-9]{1,2}=[0-9a-f]{0,4}){0,2}",
+        bytes in prop::collection::vec(any::<u8>(), 0..80),
+    ) {
+        if let Ok(template) = Template::read(&payload, &reply) {
+            let mut written = Vec::new();
+            template.write(AT, || 7, &mut written);
+            prop_assert_eq!(written.len(), template.longest_request());
+            let bits = template.token_bits();
+            prop_assert!(template.token(&bytes).is_none_or(|token| u64::BITS - token.leading_zeros() <= bits));
+            let judged = template.judge(AT, &bytes);
+            prop_assert!(bytes.len() <= template.longest_reply() || judged.is_err());
+        }
+    }
+}
