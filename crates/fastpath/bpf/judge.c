@@ -42,31 +42,56 @@ INLINE int is_whole(const u8 *data, const u8 *end)
 	return *(const u16 *)(data + CHECKSUM) && folded(sum) == 0xffff;
 }
 
+/* Whether a station, or a router, would take it: for our hardware address, of IPv4 and UDP, from and to where it was sent, and
+ * with a right checksum of its header. */
+INLINE int is_for_us(const u8 *data)
+{
+	u64 sum = 0;
+
+	for (u32 word = 0; word < 10; word++)
+		sum += *(const u16 *)(data + IP + 2 * word);
+	return at(data) == (u32)CONTROL->station && *(const u16 *)(data + 4) == (u16)(CONTROL->station >> 32) &&
+	       *(const u16 *)(data + ETHERTYPE) == big(0x0800) && data[IP] == 0x45 && data[PROTOCOL] == 17 &&
+	       at(data + ADDRESSES) == (u32)CONTROL->source && at(data + ADDRESSES + 4) == (u32)CONTROL->destination &&
+	       at(data + UDP) == (u32)CONTROL->ports && folded(sum) == 0xffff;
+}
+
 PROGRAM int judge(struct xdp_md *frame)
 {
 	const u8 *data = (const u8 *)(u64)frame->data;
 	const u8 *end = (const u8 *)(u64)frame->data_end;
-	u32 length, age, index;
+	u32 length, age, index, tagged;
 	struct slot *slot;
 	u64 word;
 
-	if (data + UDP + 8 > end || *(const u16 *)(data + ETHERTYPE) != big(0x0800) || data[IP] != 0x45 ||
-	    data[PROTOCOL] != 17 || at(data + ADDRESSES) != (u32)CONTROL->source ||
-	    at(data + ADDRESSES + 4) != (u32)CONTROL->destination || at(data + UDP) != (u32)CONTROL->ports)
+	if (data + UDP + 8 > end)
 		return XDP_PASS;
+	tagged = *(const u16 *)(data + ETHERTYPE) == big(0x8100) || *(const u16 *)(data + ETHERTYPE) == big(0x88a8);
+	if (tagged)
+		data += VLAN;
 	if (data + SHORTEST > end) {
+		/* Too short for our mark, and yet said to be as long as ours. */
+		if (tagged || !is_for_us(data) || big(*(const u16 *)(data + IP_LENGTH)) != CONTROL->length)
+			return XDP_PASS;
 		COUNT(truncated);
 		return XDP_DROP;
 	}
+	/* Whatever became of a frame, it is ours where its mark or its tag is. */
 	age = (u32)CONTROL->tag - __builtin_bswap32(at(data + TAG));
+	if (age && at(data + PAYLOAD) != (u32)CONTROL->mark)
+		return XDP_PASS;
 	if (age && age <= CONTROL->earlier) {
 		COUNT(late);
 		return XDP_DROP;
 	}
 	length = big(*(const u16 *)(data + IP_LENGTH));
-	/* Another tag in a frame that is whole is that of another program. */
-	if (age && length == CONTROL->length && is_whole(data, end))
+	/* One with another tag is that of another program, unless it is as long as ours and damaged. */
+	if (age && (length != CONTROL->length || is_whole(data, end)))
 		return XDP_PASS;
+	if (tagged || !is_for_us(data)) {
+		COUNT(changed);
+		return XDP_DROP;
+	}
 	if (length < CONTROL->length || (u64)(end - data) < IP + CONTROL->length) {
 		COUNT(truncated);
 		return XDP_DROP;

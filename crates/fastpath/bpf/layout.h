@@ -9,6 +9,8 @@ typedef unsigned long long u64;
 /* The upper half says which map, the lower half where in its value. */
 #define CONTROL ((volatile struct control *)0x5ead000100000000ULL)
 #define SLOTS ((void *)0x5ead000200000000ULL)
+/* The interface where frames leave, itself and not its number: where it goes away, nothing is there. */
+#define DEVICE ((void *)0x5ead000300000000ULL)
 
 /* One frame of the trial. */
 struct slot {
@@ -23,13 +25,14 @@ struct control {
 	/* Written before the trial. */
 	u64 count;       /* frames of the trial */
 	u64 give_up;     /* nothing leaves later after the start */
-	u64 interface;   /* where frames leave */
 	u64 spins;       /* looks at the clock in one call of the sender */
 	u64 base;        /* sum of the 16-bit words under a frame's UDP checksum, with a word of zeros */
+	u64 mark;        /* bytes 0 to 3 of every payload */
 	u64 tag;         /* of the trial */
 	u64 earlier;     /* so many tags before it are of earlier trials */
 	u64 length;      /* of the IP packet */
-	u64 source;      /* addresses and ports, as they stand in the frame */
+	u64 station;     /* the hardware address of the judge's interface; addresses and ports, as they stand in the frame */
+	u64 source;
 	u64 destination;
 	u64 ports;
 	u64 stop;        /* nothing leaves any more */
@@ -53,11 +56,11 @@ enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 
 /* Where what stands in a frame without options. */
 enum { ETHERTYPE = 12, IP = 14, IP_LENGTH = 16, PROTOCOL = 23, ADDRESSES = 26, UDP = 34, CHECKSUM = 40, PAYLOAD = 42,
-       TAG = 46, WORD = 50, SHORTEST = 58 };
+       TAG = 46, WORD = 50, SHORTEST = 58, VLAN = 4 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static u64 (*const now_ns)(void) = (void *)5;
-static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
+static long (*const redirect)(void *devices, u64 which, u64 otherwise) = (void *)51;
 
 #define INLINE static inline __attribute__((always_inline))
 #define PROGRAM __attribute__((section("xdp"), used))

@@ -38,7 +38,12 @@ PROGRAM int sender(struct xdp_md *frame)
 	*(u64 *)(data + WORD) = slot->word;
 	sum = ~folded(halves(slot->word) + CONTROL->base) & 0xffff;
 	*(u16 *)(data + CHECKSUM) = sum ? sum : 0xffff;
+	/* What has no interface to leave by did not leave, and nothing after it does. */
+	if (redirect(DEVICE, 0, XDP_DROP) != XDP_REDIRECT) {
+		CONTROL->stop = 1;
+		return XDP_DROP;
+	}
 	slot->departed = now;
 	CONTROL->next = index + 1;
-	return redirect(CONTROL->interface, 0);
+	return XDP_REDIRECT;
 }

@@ -100,6 +100,17 @@ impl Frame {
         (self.bytes.len() - ETHERNET) as u64
     }
 
+    /// The hardware address that it goes to, as this machine reads it: the first four bytes, and above them the other two.
+    pub(crate) fn station(&self) -> u64 {
+        let [a, b, c, d, e, f] = std::array::from_fn(|at| self.bytes[at]);
+        u64::from(u32::from_ne_bytes([a, b, c, d])) | u64::from(u16::from_ne_bytes([e, f])) << 32
+    }
+
+    /// What its payload begins with, as this machine reads it: every packet of a trial begins so.
+    pub(crate) fn mark(&self) -> u64 {
+        u32::from_ne_bytes(std::array::from_fn(|at| self.bytes[PAYLOAD + at])).into()
+    }
+
     /// Source, destination and ports, four bytes each, as this machine reads them.
     pub(crate) fn addresses(&self) -> [u64; 3] {
         std::array::from_fn(|at| {

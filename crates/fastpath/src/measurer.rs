@@ -5,6 +5,7 @@ use crate::error::LinkError;
 use crate::frame::{Frame, LONGEST, learning};
 use crate::judge::Judge;
 use crate::link_end::{LinkEnd, Opened};
+use crate::lookout::{Ended, Lookout};
 use crate::maps::{Field, Maps};
 use crate::outcome::Done;
 use crate::sys::{FrameSocket, now_ns};
@@ -23,8 +24,6 @@ use std::time::{Duration, Instant};
 pub struct LinkOptions {
     /// What sends.
     pub engine: Engine,
-    /// Whether interfaces may be those that others use.
-    pub though_used: bool,
     /// Slices of each trial.
     pub slices: Option<u32>,
     /// Frames whose times are kept one by one; 0 keeps none.
@@ -35,10 +34,22 @@ pub struct LinkOptions {
     pub stop: Arc<AtomicBool>,
 }
 
+/// What is known of an interface beside what it is itself.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// How others use it, in words that follow its name, where they mind.
+    pub used: Option<String>,
+    /// What stands in front of it that frames made in the kernel would pass by.
+    pub in_front: Option<String>,
+}
+
 /// What reads the kernel's counters of the namespaces that frames pass.
 pub trait Counting {
     /// Everything that can be read, now.
     fn read(&mut self) -> Snapshot;
+
+    /// Frames that wait in queues of the way, now.
+    fn waiting(&mut self) -> u64;
 
     /// The interface from which frames arrive at the one where they come out: its namespace and number. What it drops found no room
     /// at our own end.
@@ -55,6 +66,8 @@ pub struct LinkMeasurer {
     sender: Sender,
     /// Why a better engine is not used.
     instead: Option<String>,
+    /// What the slowest of the first frames took.
+    slowest: Duration,
     judge: Judge,
     /// Where a bridge is told from that `to` is behind its port.
     teacher: FrameSocket,
@@ -71,15 +84,10 @@ pub struct LinkMeasurer {
 const MOST: u64 = 1 << 24;
 /// A look at how far the trial is.
 const LOOK: Duration = Duration::from_millis(2);
-/// A look at whether the interfaces are what they were.
-const LOOK_AT_ENDS: Duration = Duration::from_millis(20);
-/// Where nothing came out for so long of so many frames, something else may get them.
-const SILENCE: Duration = Duration::from_secs(1);
-const UNANSWERED: u64 = 100;
-/// Frames that are tried before anything else of a trial is sent, and how long they may take.
+/// Frames that are tried before anything else of a trial is sent, and how long they may take at least.
 const TRIED: u32 = 3;
 const TRY_PPS: f64 = 1_000.0;
-const TRY_WAIT: Duration = Duration::from_secs(1);
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 impl LinkMeasurer {
     /// Looks at both interfaces, puts the judge in its place, and tries a few frames with what is to send.
@@ -87,7 +95,7 @@ impl LinkMeasurer {
     /// # Errors
     /// If an interface is not fit or not to be used, the privilege lacks, or nothing comes out.
     pub fn open(
-        [from, to]: [&LinkEnd; 2],
+        [(from, of_first), (to, of_second)]: [(&LinkEnd, Known); 2],
         profile: TrafficProfile,
         options: LinkOptions,
         counting: Option<Box<dyn Counting>>,
@@ -114,7 +122,12 @@ impl LinkMeasurer {
             }
             () => {}
         }
-        let (from, to) = (from.open(options.though_used)?, to.open(options.though_used)?);
+        let (from, to) = (from.open()?, to.open()?);
+        for (port, known) in [(&from, &of_first), (&to, &of_second)] {
+            if let Some(how) = known.used.clone() {
+                return Err(LinkError::InUse { port: port.port.to_string(), how });
+            }
+        }
         let room = u64::from(from.seen.mtu.min(to.seen.mtu));
         let ip_bytes = u64::from(profile.packet.payload_bytes()) + 28;
         if ip_bytes > room {
@@ -129,8 +142,9 @@ impl LinkMeasurer {
         let teacher = teacher.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))?;
         let number = options.first_trial;
         let mut measurer = Self {
-            sender: Sender::Live,
+            sender: Sender::packets(&from)?,
             instead: None,
+            slowest: Duration::ZERO,
             packets: None,
             from,
             to,
@@ -142,14 +156,14 @@ impl LinkMeasurer {
             tags,
             number,
         };
-        measurer.choose()?;
+        measurer.choose(of_first.in_front)?;
         Ok(measurer)
     }
 
     /// In words: what sends and what judges, and why nothing better.
     pub fn means(&self) -> String {
         let sender = match self.sender {
-            Sender::Live => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
+            Sender::Live(_) => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
             Sender::Packets(_) => "frames sent by a raw socket (packet(7), sendmmsg)",
         };
         let instead =
@@ -158,32 +172,46 @@ impl LinkMeasurer {
     }
 
     /// Takes the best engine of which a few frames come out.
-    fn choose(&mut self) -> Result<(), LinkError> {
-        let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
+    fn choose(&mut self, passed_by: Option<String>) -> Result<(), LinkError> {
         if self.options.engine != Engine::Packet {
-            let why = match self.try_frames() {
-                Ok(0) => "none of a few live frames came out. The driver of the first interface may not take them; one of a veth \
-                          pair does so where its other end has GRO on (ethtool -K OTHER_END gro on)"
-                    .into(),
-                Ok(_) => return Ok(()),
+            let why = match self.try_live(passed_by) {
+                Ok(None) => return Ok(()),
+                Ok(Some(why)) => why,
                 Err(LinkError::System { why, .. }) => why.to_string(),
                 Err(why) => return Err(why),
             };
             if self.options.engine == Engine::Xdp {
+                let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
                 return Err(LinkError::Engine { engine: "xdp", from, to, why });
             }
             self.instead = Some(why);
+            self.sender = Sender::packets(&self.from)?;
         }
-        self.sender = Sender::packets(&self.from)?;
         match self.try_frames()? {
-            0 => Err(LinkError::NothingCame { sent: number_of(TRIED, "frame"), from, to }),
+            0 => Err(self.nothing_came()),
             _ => Ok(()),
         }
     }
 
-    /// How many of a few frames come out. They are sent before anything else is: what is behind the first interface, and not before
-    /// the second, gets no more than these.
-    fn try_frames(&self) -> Result<u64, LinkError> {
+    /// Lets the kernel make a few frames; why it cannot be what sends.
+    fn try_live(&mut self, passed_by: Option<String>) -> Result<Option<String>, LinkError> {
+        if let Some(what) = passed_by {
+            return Ok(Some(format!("frames made there would pass by {what}, which stands in front of the first interface")));
+        }
+        self.sender = Sender::live(&self.from)?;
+        Ok(match self.try_frames()? {
+            0 => Some(
+                "none of a few live frames came out. The driver of the first interface may not take them; one of a veth pair does so \
+                 where its other end has GRO on (ethtool -K OTHER_END gro on)"
+                    .into(),
+            ),
+            _ => None,
+        })
+    }
+
+    /// How many of a few frames come out, and how long the slowest took. They are sent before anything else is: what is behind the first
+    /// interface, and not before the second, gets no more than these.
+    fn try_frames(&mut self) -> Result<u64, LinkError> {
         let load = Rate::pps(TRY_PPS).map_err(|why| LinkError::Profile(why.to_string()))?;
         let gap_ns = (1e9 / TRY_PPS) as u64;
         let due_ns: Vec<u64> = (0..u64::from(TRIED)).map(|index| index * gap_ns).collect();
@@ -191,12 +219,29 @@ impl LinkMeasurer {
         // Of trial 0, which there is not.
         let tag = self.tags.of_trial(self.options.first_trial.wrapping_sub(1));
         let prepared = self.prepare(tag, &due_ns)?;
-        self.perform(&prepared, input)?;
-        let until = Instant::now() + TRY_WAIT;
-        while prepared.maps.get(Field::Unique) == 0 && Instant::now() < until && !self.is_stopped() {
+        if let Some(why) = self.perform(&prepared, input)?.ended.and_then(|ended| ended.astray) {
+            return Err(LinkError::Astray(why));
+        }
+        let until = Instant::now() + self.profile.drain.longest.max(LEAST_WAIT);
+        let came = || prepared.maps.get(Field::Unique);
+        while came() == 0 && Instant::now() < until && !self.is_stopped() {
             std::thread::sleep(LOOK);
         }
-        if self.is_stopped() { Err(LinkError::Interrupted) } else { Ok(prepared.maps.get(Field::Unique)) }
+        if self.is_stopped() {
+            return Err(LinkError::Interrupted);
+        }
+        let took = |index| Some(prepared.maps.arrived(index)?.saturating_sub(prepared.maps.departed(index)?));
+        self.slowest = Duration::from_nanos((0..due_ns.len()).filter_map(took).max().unwrap_or(0));
+        Ok(came())
+    }
+
+    fn nothing_came(&self) -> LinkError {
+        LinkError::NothingCame {
+            sent: number_of(TRIED, "frame"),
+            from: self.from.port.to_string(),
+            to: self.to.port.to_string(),
+            waited: self.profile.drain.longest.max(LEAST_WAIT),
+        }
     }
 
     fn read(&mut self) -> Snapshot {
@@ -221,51 +266,39 @@ impl LinkMeasurer {
         Ok(Prepared { maps, frame })
     }
 
-    /// Sends them; what the system refused, and when the user stopped it, after its start.
-    fn perform(
-        &self,
-        prepared: &Prepared,
-        input: TrialInput,
-    ) -> Result<(BTreeMap<String, u64>, Option<u64>), LinkError> {
+    /// Sends them; what the system refused, and the end of the trial where that is before its time.
+    fn perform(&self, prepared: &Prepared, input: TrialInput) -> Result<Performed, LinkError> {
         let Prepared { maps, frame } = prepared;
         let end_ns = input.duration.as_nanos() as u64;
         let give_up = (input.duration / 100).max(Duration::from_millis(25));
         let times = Times { end_ns, give_up_ns: end_ns + give_up.as_nanos() as u64, load: input.load };
+        let ends = [&self.from, &self.to];
+        let mut lookout = Lookout::new(ends, maps, &self.teacher, &self.options.stop, self.slowest);
         std::thread::scope(|scope| {
             let (sender, from) = (&self.sender, &self.from);
             let send = move || sender.send(maps, frame, from, times);
             let sending = std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, send);
             let sending = sending.map_err(LinkError::Thread)?;
-            let (mut stopped_ns, mut astray) = (None, None);
-            let (mut looked, mut heard, mut came) = (Instant::now(), Instant::now(), (0, 0));
+            let mut ended = None;
             while !sending.is_finished() {
-                if astray.is_none() && looked.elapsed() >= LOOK_AT_ENDS {
-                    astray = self.from.changed().or_else(|| self.to.changed());
-                    looked = Instant::now();
-                }
-                let (unique, sent) = (maps.get(Field::Unique), maps.get(Field::Next));
-                if unique != came.0 || came.1 == 0 {
-                    (heard, came) = (Instant::now(), (unique, sent));
-                } else if heard.elapsed() > SILENCE && sent > came.1 + UNANSWERED {
-                    let frames = number_of(sent - came.1, "frame");
-                    astray.get_or_insert(LinkError::Silent { frames, to: self.to.port.to_string() });
-                }
-                if (self.is_stopped() || astray.is_some()) && stopped_ns.is_none() {
-                    maps.set(Field::Stop, 1);
-                    stopped_ns = Some(maps.epoch().map_or(0, |epoch_ns| now_ns().saturating_sub(epoch_ns)));
+                if ended.is_none() {
+                    ended = lookout.look();
+                    maps.set(Field::Stop, maps.get(Field::Stop) | u64::from(ended.is_some()));
                 }
                 std::thread::sleep(LOOK);
             }
             let sent = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match astray.or_else(|| self.from.changed()).or_else(|| self.to.changed()) {
-                Some(why) => Err(why),
-                None => Ok((sent?, stopped_ns)),
+            match ended.or_else(|| lookout.look_at_ends()) {
+                // What the system said of an interface that is not there any more is known by that.
+                Some(ended) => Ok(Performed { refused: sent.unwrap_or_default(), ended: Some(ended) }),
+                None => Ok(Performed { refused: sent?, ended: None }),
             }
         })
     }
 
-    /// Waits for frames that are on their way.
-    fn drain(&self, maps: &Maps, offered: u64) {
+    /// Waits for frames that are on their way: until all came, or none did for longer than the slowest of the first frames took and
+    /// none waits in a queue.
+    fn drain(&mut self, maps: &Maps, offered: u64) {
         let drain = self.profile.drain;
         let begun = Instant::now();
         let (mut seen, mut last) = (0, begun);
@@ -274,9 +307,11 @@ impl LinkMeasurer {
             if unique != seen {
                 (seen, last) = (unique, Instant::now());
             }
-            let is_quiet = drain.quiet.is_some_and(|quiet| last.elapsed() >= quiet || unique >= offered);
-            if is_quiet {
-                return;
+            if let Some(quiet) = drain.quiet {
+                let is_quiet = last.elapsed() >= quiet + self.slowest;
+                if unique >= offered || is_quiet && self.counting.as_mut().is_none_or(|it| it.waiting() == 0) {
+                    return;
+                }
             }
             std::thread::sleep(LOOK);
         }
@@ -316,10 +351,17 @@ impl LinkMeasurer {
         }
         let due_ns: Vec<u64> = arrival.departures(input, seed).take(most as usize + 1).collect();
         match due_ns.len() as u64 {
-            frames if frames == 0 || frames > most => Err(LinkError::Frames { frames, most }),
+            0 => Err(LinkError::Frames { frames: 0, most }),
+            frames if frames > most => Err(LinkError::Frames { frames: expected.max(frames), most }),
             _ => Ok(due_ns),
         }
     }
+}
+
+/// What was done while frames left.
+struct Performed {
+    refused: BTreeMap<String, u64>,
+    ended: Option<Ended>,
 }
 
 /// A trial that can begin.
@@ -338,17 +380,19 @@ impl Measurer for LinkMeasurer {
         }
         let number = self.number;
         if number != self.options.first_trial && self.try_frames()? == 0 {
-            let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
-            return Err(LinkError::NothingCame { sent: number_of(TRIED, "frame"), from, to });
+            return Err(self.nothing_came());
         }
         let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
         let due_ns = self.due(&self.profile.arrival, input, trial.seed)?;
         let prepared = self.prepare(self.tags.of_trial(number), &due_ns)?;
         let before = self.read();
-        let (refused, stopped_ns) = self.perform(&prepared, input)?;
+        let Performed { refused, mut ended } = self.perform(&prepared, input)?;
         self.number += 1;
         let offered = prepared.maps.get(Field::Next).saturating_sub(refused.values().sum());
         self.drain(&prepared.maps, offered);
+        if let Some(how) = self.to.changed().filter(|_| ended.is_none()) {
+            ended = Some(Ended { at_ns: input.duration.as_nanos() as u64, astray: Some(how) });
+        }
         let grown = self.read().since(&before);
         trial.refused = refused;
         let keep = self.options.keep_packets;
@@ -357,13 +401,13 @@ impl Measurer for LinkMeasurer {
             maps: &prepared.maps,
             due_ns: &due_ns,
             epoch_ns: prepared.maps.epoch().unwrap_or(0),
-            stopped_ns,
+            ended: ended.as_ref(),
             slices: self.options.slices,
             arrival: &self.profile.arrival,
         };
         done.tell(&mut trial, packets.as_mut());
-        if stopped_ns.is_some() && trial.offered == 0 {
-            return Err(LinkError::Interrupted);
+        if let Some(ended) = ended.filter(|_| trial.offered == 0) {
+            return Err(ended.astray.map_or(LinkError::Interrupted, LinkError::Astray));
         }
         self.packets = packets;
         self.account(&mut trial, &grown);

@@ -1,5 +1,6 @@
 //! From the slots of a trial's frames to its counts, delays and slices.
 
+use crate::lookout::Ended;
 use crate::maps::{Field, Maps};
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
@@ -15,8 +16,8 @@ pub(crate) struct Done<'a> {
     pub(crate) due_ns: &'a [u64],
     /// The start, on the kernel's clock.
     pub(crate) epoch_ns: u64,
-    /// When the user stopped it, after the start.
-    pub(crate) stopped_ns: Option<u64>,
+    /// Its end, where that was before its time.
+    pub(crate) ended: Option<&'a Ended>,
     pub(crate) slices: Option<u32>,
     pub(crate) arrival: &'a Arrival,
 }
@@ -49,12 +50,15 @@ impl Done<'_> {
     /// Says it in the trial; `packets` has room for the times of single frames.
     pub(crate) fn tell(&self, trial: &mut Trial, mut packets: Option<&mut PacketTimes>) {
         let input = trial.input;
-        if let Some(stopped_ns) = self.stopped_ns {
-            trial.duration = Duration::from_nanos(stopped_ns.max(1)).min(input.duration);
-            trial.caveats.push(Caveat::Interrupted);
+        if let Some(ended) = self.ended {
+            trial.duration = Duration::from_nanos(ended.at_ns.max(1)).min(input.duration);
+            trial.caveats.push(match &ended.astray {
+                None => Caveat::Interrupted,
+                Some(rule) => Caveat::RuleAppeared { rule: rule.clone() },
+            });
         }
         let length_ns = trial.duration.as_nanos() as u64;
-        let intended = self.due_ns.partition_point(|&due| due < length_ns);
+        let intended = self.intended(length_ns);
         let mut slices = Slices::new(Cut::of(length_ns, self.slices));
         let cut = slices.cut();
         let mut counted = vec![(0, 0); cut.slices()];
@@ -128,6 +132,18 @@ impl Done<'_> {
             let offered = trial.offered;
             trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });
         }
+    }
+
+    /// Frames that were due in so long; of a trial that was ended, those whose turn had come.
+    fn intended(&self, length_ns: u64) -> usize {
+        let due = self.due_ns.partition_point(|&due| due < length_ns);
+        let Some(ended) = self.ended else { return due };
+        let last_ns = self.epoch_ns + ended.at_ns;
+        let mut intended = due.min(self.maps.get(Field::Next) as usize);
+        while intended > 0 && self.maps.departed(intended - 1).is_some_and(|left| left > last_ns) {
+            intended -= 1;
+        }
+        intended
     }
 
     /// Frames that came behind one that was sent later (RFC 4737).

@@ -4,8 +4,9 @@ use super::{Kind, Opened, Opening, Scheme};
 use crate::parameters::parameters;
 use dropline_account::Snapshot;
 use dropline_failure::{Failure, nearest};
-use dropline_fastpath::{Counting, Engine, LinkEnd, LinkError, LinkMeasurer, LinkOptions};
-use dropline_traffic::Counters;
+use dropline_fastpath::frame::DESTINATION;
+use dropline_fastpath::{Counting, Engine, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions};
+use dropline_traffic::{Counters, Usage};
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
 
 const NAMES: [&str; 2] = ["engine", "used"];
@@ -71,7 +72,6 @@ fn parse(word: &str) -> Result<Link, Failure> {
 pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure> {
     let options = LinkOptions {
         engine: link.engine,
-        though_used: link.though_used,
         slices: opening.slices,
         keep_packets: opening.keep_packets,
         first_trial: opening.first_trial,
@@ -83,7 +83,8 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
         let counters = Counters::between([0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())));
         counters.map(|counters| Box::new(Counted(counters)) as Box<dyn Counting>).ok()
     };
-    let measurer = LinkMeasurer::open(ends, profile.clone(), options, count()).map_err(failure)?;
+    let known = ends.map(|end| (end, known(end, link.though_used)));
+    let measurer = LinkMeasurer::open(known, profile.clone(), options, count()).map_err(failure)?;
     Ok(Opened {
         note: Some(format!("frames of IPv4 and UDP from {} to {}, one way", link.from, link.to)),
         generator: Some(measurer.means()),
@@ -92,12 +93,26 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
     })
 }
 
+/// What the kernel tells of one end; what cannot be looked at may be in use.
+fn known(end: &LinkEnd, though_used: bool) -> Known {
+    let found = Usage::of(end.namespace().as_deref(), end.interface(), DESTINATION.into());
+    let Usage { used, in_front } = found.unwrap_or_else(|why| Usage {
+        used: Some(format!("may be used, as that could not be looked at ({why})")),
+        in_front: None,
+    });
+    Known { used: used.filter(|_| !though_used), in_front }
+}
+
 /// The counters of the namespaces between.
 struct Counted(Counters);
 
 impl Counting for Counted {
     fn read(&mut self) -> Snapshot {
         self.0.read()
+    }
+
+    fn waiting(&mut self) -> u64 {
+        self.0.waiting()
     }
 
     fn last(&self) -> Option<(u64, u32)> {
@@ -126,11 +141,7 @@ fn failure(why: LinkError) -> Failure {
              IPv4, from 198.18.0.1 to 198.19.0.1; a router is not asked for its own address",
         ),
         LinkError::Engine { .. } => Failure::environment(why).advice("engine=packet works with every interface; engine=auto chooses"),
-        LinkError::Changed { .. } => Failure::environment(why).advice("the counts of that trial are not of a device any more: begin it again"),
-        LinkError::Silent { .. } => Failure::environment(why).advice(
-            "does the device still forward what is for the second interface? A bridge that forgot where that is sends its frames to \
-             every port",
-        ),
+        LinkError::Astray(_) => Failure::environment(why).advice("see to the interface, and begin again"),
         LinkError::NoInterface { .. }
         | LinkError::Namespace { .. }
         | LinkError::Unfit { .. }
