@@ -1,10 +1,11 @@
 //! What sends the frames of a trial: the kernel itself, or a raw socket.
 
 use crate::error::LinkError;
+use crate::field::Field;
 use crate::frame::Frame;
 use crate::instructions;
 use crate::link_end::Opened;
-use crate::maps::{Field, Maps};
+use crate::maps::Maps;
 use crate::sys::{FrameSocket, Map, Program, Sent, now_ns, run_before_others};
 use dropline_trial::Rate;
 use std::collections::BTreeMap;
@@ -181,7 +182,7 @@ fn packets(
             continue;
         }
         for (at, frame_bytes) in frames[..due].iter_mut().enumerate() {
-            frame.write(maps.word(next + at), frame_bytes);
+            frame.write((next + at) as u64, maps.word(next + at), frame_bytes);
             maps.set_departed(next + at, now);
         }
         let Sent { taken, refused: why } = socket.send(&frames[..due]);

@@ -2,6 +2,7 @@
 
 use dropline_trial::number_of;
 use std::io;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// Why a trial between two interfaces could not be performed.
@@ -65,6 +66,14 @@ pub enum LinkError {
         doing: &'static str,
         /// What it said.
         why: io::Error,
+    },
+    /// The router that is to forward frames does not answer.
+    #[error("nobody behind {from} says that he has {hop}")]
+    NoNextHop {
+        /// The address that was asked for.
+        hop: Ipv4Addr,
+        /// Where frames leave.
+        from: String,
     },
     /// Nothing came out at the other end.
     #[error("of {sent} that left by {from}, none came out at {to} within {} s", .waited.as_secs_f64())]

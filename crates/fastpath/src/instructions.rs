@@ -83,7 +83,8 @@ mod tests {
             vec![0x95, 0, 0, 0, 0, 0, 0, 0],
         ]
         .concat();
-        let named: Vec<[u8; 8]> = with_maps(&code, &[(CONTROL, 7), (SLOTS, 9)]).into_iter().map(u64::to_le_bytes).collect();
+        let named: Vec<[u8; 8]> =
+            with_maps(&code, &[(CONTROL, 7), (SLOTS, 9)]).into_iter().map(u64::to_le_bytes).collect();
         assert_eq!(
             named,
             [

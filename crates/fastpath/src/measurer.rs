@@ -2,11 +2,14 @@
 
 use crate::engine::{Engine, Sender, Times};
 use crate::error::LinkError;
+use crate::field::Field;
 use crate::frame::{Frame, LONGEST, learning};
 use crate::judge::Judge;
 use crate::link_end::{LinkEnd, Opened};
-use crate::lookout::{Ended, Lookout};
-use crate::maps::{Field, Maps};
+use crate::lookout::{Ended, Lookout, Over};
+use crate::maps::Maps;
+use crate::next_hop::{Answering, written};
+use crate::options::{Counting, Known, LinkOptions};
 use crate::outcome::Done;
 use crate::sys::{FrameSocket, now_ns};
 use dropline_account::{Frames, Snapshot, account_frames};
@@ -15,59 +18,24 @@ use dropline_trial::{
     Arrival, Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, number_of,
 };
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// How trials are performed.
-#[derive(Clone, Debug, Default)]
-pub struct LinkOptions {
-    /// What sends.
-    pub engine: Engine,
-    /// Slices of each trial.
-    pub slices: Option<u32>,
-    /// Frames whose times are kept one by one; 0 keeps none.
-    pub keep_packets: usize,
-    /// Number of the first trial.
-    pub first_trial: u64,
-    /// Set when the user wants to stop.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// What is known of an interface beside what it is itself.
-#[derive(Clone, Debug, Default)]
-pub struct Known {
-    /// How others use it, in words that follow its name, where they mind.
-    pub used: Option<String>,
-    /// What stands in front of it that frames made in the kernel would pass by.
-    pub in_front: Option<String>,
-}
-
-/// What reads the kernel's counters of the namespaces that frames pass.
-pub trait Counting {
-    /// Everything that can be read, now.
-    fn read(&mut self) -> Snapshot;
-
-    /// Frames that wait in queues of the way, now.
-    fn waiting(&mut self) -> u64;
-
-    /// The interface from which frames arrive at the one where they come out: its namespace and number. What it drops found no room
-    /// at our own end.
-    fn last(&self) -> Option<(u64, u32)>;
-
-    /// What could not be looked at.
-    fn unseen(&self) -> Vec<Caveat>;
-}
 
 /// Performs trials: frames leave by one interface, and what comes out at the other is judged there by a program in the kernel.
 pub struct LinkMeasurer {
     from: Opened,
     to: Opened,
     sender: Sender,
+    /// The hardware address that frames are for.
+    hop: [u8; 6],
+    /// Answers whoever asks for ours, where a router is between.
+    _answering: Option<Answering>,
     /// Why a better engine is not used.
     instead: Option<String>,
     /// What the slowest of the first frames took.
     slowest: Duration,
+    /// Whether frames of the last trial still waited in a queue when it ended.
+    is_queued: bool,
     judge: Judge,
     /// Where a bridge is told from that `to` is behind its port.
     teacher: FrameSocket,
@@ -82,6 +50,8 @@ pub struct LinkMeasurer {
 
 /// Frames of a trial that have room: 32 bytes each.
 const MOST: u64 = 1 << 24;
+/// The judge stays so long at most for what waits in a queue after the last trial: the system would take that for packets to it.
+const STAYS: Duration = Duration::from_secs(10);
 /// A look at how far the trial is.
 const LOOK: Duration = Duration::from_millis(2);
 /// Frames that are tried before anything else of a trial is sent, and how long they may take at least.
@@ -137,14 +107,26 @@ impl LinkMeasurer {
         }
         let tags = Tags::new(profile.seed, now_ns() ^ u64::from(std::process::id()) << 32);
         let maps = Maps::new(1).map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
+        // Until the first trial nothing has its tag.
+        maps.set(Field::Tag, tags.of_trial(options.first_trial.wrapping_sub(1)).0.into());
         let judge = Judge::at(&to, &maps)?;
         let teacher = to.space.inside(|| FrameSocket::open(to.seen.index))?;
         let teacher = teacher.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))?;
+        let (hop, answering) = match options.next_hop {
+            None => (to.hardware, None),
+            Some(next) => {
+                let answering = Answering::of([&from, &to], &options.aim)?;
+                (next.find(&from, &options.aim, &options.stop)?, Some(answering))
+            }
+        };
         let number = options.first_trial;
         let mut measurer = Self {
             sender: Sender::packets(&from)?,
+            hop,
+            _answering: answering,
             instead: None,
             slowest: Duration::ZERO,
+            is_queued: false,
             packets: None,
             from,
             to,
@@ -168,7 +150,9 @@ impl LinkMeasurer {
         };
         let instead =
             self.instead.as_ref().map(|why| format!("; not made in the kernel: {why}")).unwrap_or_default();
-        format!("{sender}, {}{instead}", self.judge.words())
+        let hop =
+            self.options.next_hop.map(|_| format!(", by way of {}", written(self.hop))).unwrap_or_default();
+        format!("{sender}{hop}, {}{instead}", self.judge.words())
     }
 
     /// Takes the best engine of which a few frames come out.
@@ -196,7 +180,9 @@ impl LinkMeasurer {
     /// Lets the kernel make a few frames; why it cannot be what sends.
     fn try_live(&mut self, passed_by: Option<String>) -> Result<Option<String>, LinkError> {
         if let Some(what) = passed_by {
-            return Ok(Some(format!("frames made there would pass by {what}, which stands in front of the first interface")));
+            return Ok(Some(format!(
+                "frames made there would pass by {what}, which stands in front of the first interface"
+            )));
         }
         self.sender = Sender::live(&self.from)?;
         Ok(match self.try_frames()? {
@@ -256,14 +242,24 @@ impl LinkMeasurer {
     fn prepare(&self, tag: Tag, due_ns: &[u64]) -> Result<Prepared, LinkError> {
         let maps = Maps::new(due_ns.len() as u32)
             .map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
-        let frame = Frame::new(self.from.hardware, self.to.hardware, self.profile.packet, tag);
-        maps.expect(&frame, tag, self.number.wrapping_add(1).saturating_sub(self.options.first_trial));
+        let frame = Frame::new(self.from.hardware, self.hop, &self.options.aim, self.profile.packet, tag);
+        maps.expect(
+            &frame,
+            self.to.hardware,
+            tag,
+            self.number.wrapping_add(1).saturating_sub(self.options.first_trial),
+        );
         (0..due_ns.len()).for_each(|index| maps.set_word(index, Frame::word(tag, index as u64)));
         self.judge.turn_to(&maps)?;
-        self.teacher.send(&[learning(self.to.hardware, self.from.hardware)]);
+        self.teacher.send(&[self.lesson()]);
         due_ns.iter().enumerate().for_each(|(index, due_ns)| maps.set_due(index, *due_ns));
         maps.set(Field::Count, due_ns.len() as u64);
         Ok(Prepared { maps, frame })
+    }
+
+    /// What tells a bridge where the second interface is.
+    fn lesson(&self) -> Vec<u8> {
+        learning(self.to.hardware, self.from.hardware, self.options.aim.vlan)
     }
 
     /// Sends them; what the system refused, and the end of the trial where that is before its time.
@@ -272,8 +268,14 @@ impl LinkMeasurer {
         let end_ns = input.duration.as_nanos() as u64;
         let give_up = (input.duration / 100).max(Duration::from_millis(25));
         let times = Times { end_ns, give_up_ns: end_ns + give_up.as_nanos() as u64, load: input.load };
-        let ends = [&self.from, &self.to];
-        let mut lookout = Lookout::new(ends, maps, &self.teacher, &self.options.stop, self.slowest);
+        let mut lookout = Lookout::new(Over {
+            ends: [&self.from, &self.to],
+            maps,
+            teacher: &self.teacher,
+            lesson: self.lesson(),
+            stop: &self.options.stop,
+            slowest: self.slowest,
+        });
         std::thread::scope(|scope| {
             let (sender, from) = (&self.sender, &self.from);
             let send = move || sender.send(maps, frame, from, times);
@@ -309,7 +311,8 @@ impl LinkMeasurer {
             }
             if let Some(quiet) = drain.quiet {
                 let is_quiet = last.elapsed() >= quiet + self.slowest;
-                if unique >= offered || is_quiet && self.counting.as_mut().is_none_or(|it| it.waiting() == 0) {
+                if unique >= offered || is_quiet && self.counting.as_mut().is_none_or(|it| it.waiting() == 0)
+                {
                     return;
                 }
             }
@@ -318,7 +321,7 @@ impl LinkMeasurer {
     }
 
     /// Says in the trial where its frames were lost.
-    fn account(&self, trial: &mut Trial, grown: &Snapshot) {
+    fn account(&mut self, trial: &mut Trial, grown: &Snapshot) {
         let frames = Frames {
             offered: trial.offered,
             forwarded: trial.forwarded,
@@ -333,6 +336,7 @@ impl LinkMeasurer {
         if generator_lost > 0 {
             trial.caveats.push(Caveat::GeneratorLost { dropped: generator_lost });
         }
+        self.is_queued = account.caveats.iter().any(|caveat| matches!(caveat, Caveat::StillQueued { .. }));
         trial.caveats.extend(account.caveats);
         if account.lost_at.get("unexplained").is_some_and(|&frames| frames > 0) {
             trial.caveats.extend(self.counting.iter().flat_map(|counting| counting.unseen()));
@@ -370,6 +374,17 @@ struct Prepared {
     frame: Frame,
 }
 
+impl Drop for LinkMeasurer {
+    fn drop(&mut self) {
+        let until = Instant::now() + STAYS.max(self.profile.drain.longest);
+        let is_queued = self.is_queued && !self.is_stopped();
+        let mut waits = || self.counting.as_mut().is_some_and(|counting| counting.waiting() > 0);
+        while is_queued && Instant::now() < until && waits() {
+            std::thread::sleep(10 * LOOK);
+        }
+    }
+}
+
 impl Measurer for LinkMeasurer {
     type Error = LinkError;
 
@@ -393,6 +408,7 @@ impl Measurer for LinkMeasurer {
         if let Some(how) = self.to.changed().filter(|_| ended.is_none()) {
             ended = Some(Ended { at_ns: input.duration.as_nanos() as u64, astray: Some(how) });
         }
+        let ended = ended.map(|ended| ended.not_before_what_came(&prepared.maps));
         let grown = self.read().since(&before);
         trial.refused = refused;
         let keep = self.options.keep_packets;
@@ -403,6 +419,7 @@ impl Measurer for LinkMeasurer {
             epoch_ns: prepared.maps.epoch().unwrap_or(0),
             ended: ended.as_ref(),
             slices: self.options.slices,
+            leaves_by: self.from.port.interface(),
             arrival: &self.profile.arrival,
         };
         done.tell(&mut trial, packets.as_mut());

@@ -1,7 +1,8 @@
 //! From the slots of a trial's frames to its counts, delays and slices.
 
+use crate::field::Field;
 use crate::lookout::Ended;
-use crate::maps::{Field, Maps};
+use crate::maps::Maps;
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
     Arrival, ArrivalFidelity, Caveat, Delay, DelayKind, Departed, Disturbance, Observed, PacketTimes, Slice,
@@ -19,6 +20,8 @@ pub(crate) struct Done<'a> {
     /// Its end, where that was before its time.
     pub(crate) ended: Option<&'a Ended>,
     pub(crate) slices: Option<u32>,
+    /// The interface where frames leave.
+    pub(crate) leaves_by: &'a str,
     pub(crate) arrival: &'a Arrival,
 }
 
@@ -130,7 +133,11 @@ impl Done<'_> {
         let intended = intended as u64;
         if trial.offered < intended {
             let offered = trial.offered;
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });
+            let most = trial.refused.iter().max_by_key(|(_, frames)| **frames);
+            let error =
+                most.filter(|(_, frames)| 2 * **frames >= intended - offered).map(|(error, _)| error.clone());
+            let interface = error.is_some().then(|| self.leaves_by.to_owned());
+            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
         }
     }
 

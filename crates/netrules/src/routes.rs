@@ -262,9 +262,14 @@ mod tests {
         let half = read(IPV4, 1, 1, &[attribute(1, &[128, 0, 0, 0]), by(7)]).unwrap();
         assert_eq!((half.is_wide(), half.through.as_slice()), (true, &[7][..]));
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(["198.18.0.1", "10.0.0.1", "fe80::1"].map(|to| half.leads_to(address(to))), [true, false, false]);
+        assert_eq!(
+            ["198.18.0.1", "10.0.0.1", "fe80::1"].map(|to| half.leads_to(address(to))),
+            [true, false, false]
+        );
         let net = read(IPV4, 15, 1, &[attribute(1, &[198, 18, 0, 0]), by(7)]).unwrap();
-        assert!(net.leads_to(address("198.19.255.1")) && !net.leads_to(address("198.20.0.1")) && !net.is_wide());
+        assert!(
+            net.leads_to(address("198.19.255.1")) && !net.leads_to(address("198.20.0.1")) && !net.is_wide()
+        );
         let hop = |index: u32, more: &[u8]| {
             let length = 8 + more.len() as u16;
             [&length.to_ne_bytes()[..], &[0, 0], &index.to_ne_bytes(), more].concat()
@@ -273,6 +278,10 @@ mod tests {
         let all = read(IPV6, 0, 1, &[attribute(9, &hops)]).unwrap();
         assert_eq!((all.to, all.through.as_slice()), (address("::"), &[3, 5][..]));
         assert!(all.leads_to(address("2001:db8::1")) && !all.leads_to(address("10.0.0.1")));
-        assert_eq!(read(IPV4, 32, 2, &[attribute(1, &[10, 0, 0, 1]), by(1)]), None, "one of its own addresses");
+        assert_eq!(
+            read(IPV4, 32, 2, &[attribute(1, &[10, 0, 0, 1]), by(1)]),
+            None,
+            "one of its own addresses"
+        );
     }
 }

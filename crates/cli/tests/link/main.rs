@@ -8,6 +8,7 @@
 mod command;
 mod counts;
 mod safety;
+mod ways;
 
 use command::Bench;
 use dropline_lab::{Bridged, Namespace, Pair};
@@ -22,10 +23,15 @@ fn bridge() -> (Bridged, String) {
     for (namespace, device) in [(&lab.client, Pair::NEAR), (&lab.target, Pair::FAR)] {
         namespace.ip(&["addr", "flush", "dev", device]).unwrap();
     }
-    let gro = ["-K", Bridged::TO_CLIENT, "gro", "on"];
-    assert!(lab.bridge.command("ethtool").args(gro).status().expect(NEEDED).success(), "{NEEDED}");
+    ready(&lab.bridge);
     let target = format!("link:{}/{},{}/{}", lab.client.name(), Pair::NEAR, lab.target.name(), Pair::FAR);
     (lab, target)
+}
+
+/// Lets the first interface take live frames: its other end, in the middle, needs GRO for that.
+fn ready(middle: &Namespace) {
+    let gro = ["-K", Bridged::TO_CLIENT, "gro", "on"];
+    assert!(middle.command("ethtool").args(gro).status().expect(NEEDED).success(), "{NEEDED}");
 }
 
 fn trial(target: &str, more: &[&str]) -> Value {

@@ -18,7 +18,6 @@ fn where_nothing_comes_out_nothing_but_a_few_frames_is_sent() {
     assert!(left <= 8, "{left} left");
 }
 
-
 #[test]
 #[ignore = "needs root and ethtool: make test-link"]
 fn an_interface_that_others_use_is_refused_unless_they_do_not_mind() {
@@ -29,7 +28,7 @@ fn an_interface_that_others_use_is_refused_unless_they_do_not_mind() {
     let words = ["--load=1kpps", "--duration=100ms", "-q", "-o", "-"];
     let refused = bench.run(&[&["trial", &target], &words[..]].concat());
     assert_eq!(refused.code, Some(4), "{}", refused.errors);
-    assert!(refused.errors.contains("carries the default route"), "{}", refused.errors);
+    assert!(refused.errors.contains("carries a default route"), "{}", refused.errors);
     let used = bench.run(&[&["trial", &format!("{target}?used=yes")], &words[..]].concat());
     assert!(matches!(used.code, Some(0 | 3)), "{}", used.errors);
     lab.client.ip(&["route", "del", "default"]).unwrap();
@@ -50,16 +49,27 @@ fn an_interface_that_others_use_is_refused_unless_they_do_not_mind() {
     assert_eq!(own.code, Some(2), "{}", own.errors);
 }
 
-
 /// What makes the first interface, `near`, one that others use: commands of ip in its namespace, and what is said then.
 const USES: [(&[&str], &str); 7] = [
     (&["route add default via 10.9.0.2 dev near table 77"], "near carries a default route"),
-    (&["link add ubr type bridge", "link set near master ubr", "link set ubr up", "addr add 10.8.0.1/24 dev ubr"], {
-        "near is a port of ubr, which has an address"
-    }),
-    (&["link add ubr type bridge", "link set near master ubr", "link set ubr up", "link set other master ubr"], {
-        "near is a port of ubr, of which other is another port"
-    }),
+    (
+        &[
+            "link add ubr type bridge mcast_snooping 0",
+            "link set near master ubr",
+            "link set ubr up",
+            "addr add 10.8.0.1/24 dev ubr",
+        ],
+        { "near is a port of ubr, which has an address" },
+    ),
+    (
+        &[
+            "link add ubr type bridge mcast_snooping 0",
+            "link set near master ubr",
+            "link set ubr up",
+            "link set other master ubr",
+        ],
+        { "near is a port of ubr, of which other is another port" },
+    ),
     (&["link add mv link near type macvlan mode bridge", "link set mv up", "addr add 10.8.0.1/24 dev mv"], {
         "near is below mv, which has an address"
     }),
@@ -69,30 +79,44 @@ const USES: [(&[&str], &str); 7] = [
     (&["link add vl link near type vlan id 5", "link set vl up", "addr add 10.8.0.1/24 dev vl"], {
         "near is below vl, which has an address"
     }),
-    (&["link add vx type vxlan id 7 dev near dstport 4789", "link set vx up", "addr add 10.8.0.1/24 dev vx"], {
-        "near is below vx, which has an address"
-    }),
+    (
+        &[
+            "link add vx type vxlan id 7 dev near dstport 4789",
+            "link set vx up",
+            "addr add 10.8.0.1/24 dev vx",
+        ],
+        { "near is below vx, which has an address" },
+    ),
 ];
 
 #[test]
 #[ignore = "needs root and ethtool: make test-link"]
 fn an_interface_that_carries_what_others_use_is_refused() {
     let bench = Bench::new();
+    let mut seen = 0;
     for (commands, said) in USES {
         let (lab, target) = bridge();
         lab.client.ip(&["addr", "add", "10.9.0.1/24", "dev", Pair::NEAR]).unwrap();
-        for command in ["link add other type veth peer name another", "link set another up", "link set other up"]
-            .iter()
-            .chain(commands)
+        let ip = |command: &str| lab.client.ip(&command.split(' ').collect::<Vec<_>>());
+        for command in
+            ["link add other type veth peer name another", "link set another up", "link set other up"]
         {
-            lab.client.ip(&command.split(' ').collect::<Vec<_>>()).unwrap();
+            ip(command).unwrap();
         }
+        if let Err(why) = ip(commands[0]) {
+            eprintln!("skipped, as this kernel has it not: {why}");
+            continue;
+        }
+        commands[1..].iter().for_each(|command| drop(ip(command).unwrap()));
+        seen += 1;
         let before = sent(&lab.client, Pair::NEAR);
         let ended = bench.run(&["trial", &target, "--load=1kpps", "--duration=100ms", "-q", "-o", "-"]);
         assert_eq!(ended.code, Some(4), "{said}: {}", ended.errors);
         assert!(ended.errors.contains(said), "{said}: {}", ended.errors);
-        assert_eq!(sent(&lab.client, Pair::NEAR), before, "{said}");
+        // None of those that are tried; what is on it may say something when it is switched on.
+        assert!(sent(&lab.client, Pair::NEAR) - before < 3, "{said}");
     }
+    assert!(seen >= 4, "{seen} ways were seen");
 }
 
 #[test]
@@ -102,7 +126,19 @@ fn an_interface_on_one_that_others_use_is_refused() {
     let (lab, _) = bridge();
     let holder = Namespace::new("holder").unwrap();
     lab.client.ip(&["addr", "add", "10.9.0.1/24", "dev", Pair::NEAR]).unwrap();
-    let made = ["link", "add", "mv", "link", Pair::NEAR, "netns", holder.name(), "type", "macvlan", "mode", "bridge"];
+    let made = [
+        "link",
+        "add",
+        "mv",
+        "link",
+        Pair::NEAR,
+        "netns",
+        holder.name(),
+        "type",
+        "macvlan",
+        "mode",
+        "bridge",
+    ];
     lab.client.ip(&made).unwrap();
     holder.ip(&["link", "set", "dev", "mv", "up"]).unwrap();
     let target = format!("link:{}/mv,{}/{}", holder.name(), lab.target.name(), Pair::FAR);
@@ -146,7 +182,10 @@ fn a_trial_that_had_to_end_keeps_what_it_counted_until_then() {
         assert_eq!(ended.status.code(), Some(3), "{engine} {how}: {errors}");
         let trial = trial_of(&bench.read("r.jsonl"));
         let caveats = trial["caveats"].to_string();
-        assert!(codes(&trial).contains(&"rule_appeared") && caveats.contains(said), "{engine} {how}: {trial}");
+        assert!(
+            codes(&trial).contains(&"rule_appeared") && caveats.contains(said),
+            "{engine} {how}: {trial}"
+        );
         let (offered, forwarded) = (count(&trial, "offered"), count(&trial, "forwarded"));
         assert!((900..1_500_000).contains(&offered) && forwarded >= 900, "{engine} {how}: {trial}");
         match how {
@@ -224,4 +263,3 @@ fn a_killed_trial_leaves_no_program_behind() {
         becomes(false);
     }
 }
-

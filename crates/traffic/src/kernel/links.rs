@@ -76,7 +76,8 @@ pub(super) fn addressed(netlink: &mut Netlink) -> io::Result<BTreeSet<u32>> {
     const OF_LINK: u8 = 253;
     let mut found = BTreeSet::new();
     netlink.ask(&Request::all(GET_ADDRESS, &[0; 8]), |message| {
-        let reaches = message.kind == NEW_ADDRESS && message.body.get(3).is_some_and(|&scope| scope < OF_LINK);
+        let reaches =
+            message.kind == NEW_ADDRESS && message.body.get(3).is_some_and(|&scope| scope < OF_LINK);
         found.extend(word(message.body, 4).filter(|_| reaches));
     })?;
     Ok(found)

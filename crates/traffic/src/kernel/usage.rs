@@ -84,12 +84,15 @@ impl Machine {
     fn use_of_others(&mut self, own: u32) -> io::Result<Option<String>> {
         let stack = self.stack((0, own));
         for (&(at, index), relation) in &stack {
-            let Some(link) = self.link((at, index)).cloned().filter(|link| link.up) else { continue };
+            let Some(link) = self.link((at, index)).cloned().filter(|link| link.on) else { continue };
             if let Some(how) = self.tables(at)?.use_of(index) {
                 return Ok(Some(format!("{relation} {}, which {how}", self.name((at, &link)))));
             }
             let is_other = |port: &&Link| {
-                port.master == Some(index) && port.up && !stack.contains_key(&(at, port.index)) && (at, port.index) != (0, own)
+                port.master == Some(index)
+                    && port.on
+                    && !stack.contains_key(&(at, port.index))
+                    && (at, port.index) != (0, own)
             };
             if let Some(port) = self.links[at].iter().find(is_other) {
                 let name = self.name((at, &link));
@@ -111,7 +114,9 @@ impl Machine {
             let up = if relation.is_empty() { "is below" } else { "shares its link with" };
             let part = if relation.is_empty() { "is a port of" } else { up };
             let next = below.into_iter().map(|place| (place, down));
-            let next = next.chain(above.into_iter().map(|place| (place, up))).chain(master.map(|place| (place, part)));
+            let next = next
+                .chain(above.into_iter().map(|place| (place, up)))
+                .chain(master.map(|place| (place, part)));
             for (place, relation) in next.collect::<Vec<_>>() {
                 if place != own && !found.contains_key(&place) {
                     found.insert(place, relation);
@@ -128,20 +133,22 @@ impl Machine {
         if let Some(by) = link.carried_by.filter(|&by| by != 0) {
             return Some((at, by));
         }
-        let (other, elsewhere) = (link.other.filter(|&other| other != 0 && other != index)?, link.other_namespace);
-        if link.kind == "veth" {
-            return None;
-        }
-        let Some(elsewhere) = elsewhere else { return Some((at, other)) };
-        let space = (0..self.views.len()).find(|&of| of != at && number(&mut self.views, at, of) == Some(elsewhere))?;
+        let other = link.other.filter(|&other| other != 0 && !is_pair(link))?;
+        // Numbers of two namespaces may be the same.
+        let Some(elsewhere) = link.other_namespace else { return (other != index).then_some((at, other)) };
+        let space = (0..self.views.len())
+            .find(|&of| of != at && number(&mut self.views, at, of) == Some(elsewhere))?;
         Some((space, other))
     }
 
     /// The interfaces that are on one, wherever they are.
     fn above(&mut self, place: Place) -> Vec<Place> {
-        let may_be = |link: &Link| link.kind != "veth" && (link.other == Some(place.1) || link.carried_by == Some(place.1));
+        let may_be =
+            |link: &Link| !is_pair(link) && (link.other == Some(place.1) || link.carried_by == Some(place.1));
         let spaces = self.links.iter().enumerate();
-        let near = spaces.flat_map(|(at, links)| links.iter().filter(|link| may_be(link)).map(move |link| (at, link.index)));
+        let near = spaces.flat_map(|(at, links)| {
+            links.iter().filter(|link| may_be(link)).map(move |link| (at, link.index))
+        });
         let near: Vec<Place> = near.collect();
         near.into_iter().filter(|&one| self.below(one) == Some(place)).collect()
     }
@@ -190,6 +197,11 @@ impl Machine {
         }
         Ok(&self.tables[&at])
     }
+}
+
+/// Whether what leaves by it comes out at another one, and neither is on the other.
+fn is_pair(link: &Link) -> bool {
+    ["veth", "netkit", "vxcan"].contains(&link.kind.as_str())
 }
 
 const ADDRESSED: &str = "has an address of this machine";
