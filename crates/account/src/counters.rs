@@ -162,6 +162,8 @@ pub struct Device {
     pub transmit_drops: u64,
     /// What its queueing disciplines dropped; `None` if that is not to be seen.
     pub queue_drops: Option<u64>,
+    /// Packets that wait in them now.
+    pub queue_waiting: u64,
     /// What a queueing discipline dropped on arrival (ingress).
     pub ingress_drops: u64,
     /// What filters dropped on arrival or on leaving, in one counter (clsact).

@@ -23,7 +23,7 @@ pub struct Frames {
 /// The kernel's reasons for which frames vanish where no counter of an interface tells.
 const BY_REASON: [Place; 3] = [Place::Netfilter, Place::Ingress, Place::LinkDown];
 
-/// Splits the loss of a trial into what our own end had no room for and places. `grown` is how much each counter grew from before
+/// Splits the loss of a trial into what our own end had no room for and places; what still waits in a queue of the way is late. `grown` is how much each counter grew from before
 /// the first frame to after the drain; `last` is the interface (namespace, number) from which frames arrive at our own end: its full
 /// ring is ours.
 ///
@@ -64,6 +64,8 @@ pub fn account_frames(frames: &Frames, grown: &Snapshot, last: Option<(u64, u32)
             over += packets - ledger.claim(Site::out(place), packets);
         }
     }
+    let waiting = on_path().map(|(_, device)| device.queue_waiting).sum();
+    let waiting = ledger.claim(Site::out(Place::Late), waiting);
     let mut caveats = Vec::new();
     if lost > 0 && over > 0 {
         caveats.push(Caveat::CountersShared { beyond: over, unplaced: 0 });
@@ -79,6 +81,9 @@ pub fn account_frames(frames: &Frames, grown: &Snapshot, last: Option<(u64, u32)
             let place = Site::out(place).to_string();
             caveats.push(Caveat::PlaceInferred { place, packets, because: because.into() });
         }
+    }
+    if waiting > 0 {
+        caveats.push(Caveat::StillQueued { lost, queued: waiting });
     }
     (generator_lost, Account { lost_at: ledger.close(), caveats })
 }

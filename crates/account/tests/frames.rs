@@ -1,6 +1,7 @@
 //! Where frames between two interfaces were lost, from counters alone.
 
 use dropline_account::{Bars, Device, Frames, Place, Role, Snapshot, Space, Stack, account_frames};
+use dropline_trial::Caveat;
 use std::collections::BTreeMap;
 
 fn device(name: &str, index: u32) -> Device {
@@ -88,6 +89,16 @@ fn a_counter_that_has_more_than_was_lost_is_shared_with_others() {
     let (_, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
     assert_eq!(account.lost_at, lost_at(&[("qdisc", 4), ("unexplained", 0)]));
     assert_eq!(account.caveats.iter().map(|caveat| caveat.code()).collect::<Vec<_>>(), ["counters_shared"]);
+}
+
+#[test]
+fn what_still_waits_in_a_queue_is_late_where_nothing_dropped_it() {
+    let [near, first, mut second, far] = quiet();
+    (second.queue_drops, second.queue_waiting) = (Some(3), 40);
+    let frames = Frames { offered: 100, forwarded: 90, ..Frames::default() };
+    let (_, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    assert_eq!(account.lost_at, lost_at(&[("late", 7), ("qdisc", 3), ("unexplained", 0)]));
+    assert_eq!(account.caveats, [Caveat::StillQueued { lost: 10, queued: 7 }]);
 }
 
 #[test]

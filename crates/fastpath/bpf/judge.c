@@ -12,11 +12,6 @@ INLINE u32 at(const u8 *place)
 	return *(const u32 *)place;
 }
 
-INLINE u16 big(u16 value)
-{
-	return __builtin_bswap16(value);
-}
-
 /* Whether the UDP checksum is right; 0, which says that there is none, is not. */
 INLINE int is_whole(const u8 *data, const u8 *end)
 {
@@ -42,31 +37,63 @@ INLINE int is_whole(const u8 *data, const u8 *end)
 	return *(const u16 *)(data + CHECKSUM) && folded(sum) == 0xffff;
 }
 
+/* Whether a station would take it as what was sent: for our hardware address, of IPv4 and UDP, from and to where it was sent, and
+ * with a right checksum of its header; `data` is behind the tag of a VLAN, if it has one. */
+INLINE int is_for_us(const u8 *start, const u8 *data, u32 flow)
+{
+	u64 sum = 0;
+
+	for (u32 word = 0; word < 10; word++)
+		sum += *(const u16 *)(data + IP + 2 * word);
+	return at(start) == (u32)CONTROL->station && *(const u16 *)(start + 4) == (u16)(CONTROL->station >> 32) &&
+	       *(const u16 *)(data + ETHERTYPE) == big(0x0800) && data[IP] == 0x45 && data[PROTOCOL] == 17 &&
+	       at(data + ADDRESSES) == source_of(flow) && at(data + ADDRESSES + 4) == (u32)CONTROL->destination &&
+	       *(const u16 *)(data + UDP) == port_of(flow) && *(const u16 *)(data + UDP + 2) == big(CONTROL->to_port) &&
+	       folded(sum) == 0xffff;
+}
+
 PROGRAM int judge(struct xdp_md *frame)
 {
 	const u8 *data = (const u8 *)(u64)frame->data;
 	const u8 *end = (const u8 *)(u64)frame->data_end;
-	u32 length, age, index;
+	const u8 *start = data;
+	u32 length, age, index, tagged;
 	struct slot *slot;
 	u64 word;
 
-	if (data + UDP + 8 > end || *(const u16 *)(data + ETHERTYPE) != big(0x0800) || data[IP] != 0x45 ||
-	    data[PROTOCOL] != 17 || at(data + ADDRESSES) != (u32)CONTROL->source ||
-	    at(data + ADDRESSES + 4) != (u32)CONTROL->destination || at(data + UDP) != (u32)CONTROL->ports)
+	if (data + UDP + 8 > end)
 		return XDP_PASS;
+	tagged = *(const u16 *)(data + ETHERTYPE) == big(0x8100) || *(const u16 *)(data + ETHERTYPE) == big(0x88a8);
+	if (tagged) {
+		/* Some drivers take a tag off before: a frame without its own is whole. */
+		tagged = (*(const u16 *)(data + ETHERTYPE + 2) & big(0x0fff)) != (u16)CONTROL->tagged;
+		data += VLAN;
+	}
 	if (data + SHORTEST > end) {
+		/* Too short for our mark, and yet said to be as long as ours. */
+		if (tagged || start != data || !is_for_us(start, data, 0) || big(*(const u16 *)(data + IP_LENGTH)) != CONTROL->length)
+			return XDP_PASS;
 		COUNT(truncated);
 		return XDP_DROP;
 	}
+	/* Whatever became of a frame, it is ours where its mark or its tag is. */
 	age = (u32)CONTROL->tag - __builtin_bswap32(at(data + TAG));
+	if (age && at(data + PAYLOAD) != (u32)CONTROL->mark)
+		return XDP_PASS;
 	if (age && age <= CONTROL->earlier) {
 		COUNT(late);
 		return XDP_DROP;
 	}
 	length = big(*(const u16 *)(data + IP_LENGTH));
-	/* Another tag in a frame that is whole is that of another program. */
-	if (age && length == CONTROL->length && is_whole(data, end))
+	/* One with another tag is that of another program, unless it is as long as ours and damaged. */
+	if (age && (length != CONTROL->length || is_whole(data, end)))
 		return XDP_PASS;
+	word = *(const u64 *)(data + WORD);
+	index = __builtin_bswap64(word);
+	if (tagged || !is_for_us(start, data, flow_of(index))) {
+		COUNT(changed);
+		return XDP_DROP;
+	}
 	if (length < CONTROL->length || (u64)(end - data) < IP + CONTROL->length) {
 		COUNT(truncated);
 		return XDP_DROP;
@@ -75,8 +102,6 @@ PROGRAM int judge(struct xdp_md *frame)
 		COUNT(extended);
 		return XDP_DROP;
 	}
-	word = *(const u64 *)(data + WORD);
-	index = __builtin_bswap64(word);
 	slot = map_lookup(SLOTS, &index);
 	if (age || !slot || slot->word != word || !is_whole(data, end)) {
 		COUNT(changed);

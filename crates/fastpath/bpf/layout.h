@@ -9,6 +9,8 @@ typedef unsigned long long u64;
 /* The upper half says which map, the lower half where in its value. */
 #define CONTROL ((volatile struct control *)0x5ead000100000000ULL)
 #define SLOTS ((void *)0x5ead000200000000ULL)
+/* The interface where frames leave, itself and not its number: where it goes away, nothing is there. */
+#define DEVICE ((void *)0x5ead000300000000ULL)
 
 /* One frame of the trial. */
 struct slot {
@@ -23,15 +25,20 @@ struct control {
 	/* Written before the trial. */
 	u64 count;       /* frames of the trial */
 	u64 give_up;     /* nothing leaves later after the start */
-	u64 interface;   /* where frames leave */
 	u64 spins;       /* looks at the clock in one call of the sender */
-	u64 base;        /* sum of the 16-bit words under a frame's UDP checksum, with a word of zeros */
+	u64 base;        /* sum of the 16-bit words under a frame's UDP checksum, without what differs from frame to frame */
+	u64 ip_base;     /* the same of its IP header */
+	u64 tagged;      /* the tag of a VLAN, as it stands in the frame; 0: it has none */
+	u64 flows;       /* frames take turns with so many source addresses and ports */
+	u64 mark;        /* bytes 0 to 3 of every payload */
 	u64 tag;         /* of the trial */
 	u64 earlier;     /* so many tags before it are of earlier trials */
 	u64 length;      /* of the IP packet */
-	u64 source;      /* addresses and ports, as they stand in the frame */
-	u64 destination;
-	u64 ports;
+	u64 station;     /* the hardware address of the judge's interface, as it stands in the frame */
+	u64 destination; /* the address, as it stands in the frame, and the port */
+	u64 to_port;
+	u64 source;      /* the first address and the first port, as numbers */
+	u64 from_port;
 	u64 stop;        /* nothing leaves any more */
 	/* Written by the sender. */
 	u64 epoch;       /* the start; 0: not yet */
@@ -52,15 +59,38 @@ struct xdp_md {
 enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 
 /* Where what stands in a frame without options. */
-enum { ETHERTYPE = 12, IP = 14, IP_LENGTH = 16, PROTOCOL = 23, ADDRESSES = 26, UDP = 34, CHECKSUM = 40, PAYLOAD = 42,
-       TAG = 46, WORD = 50, SHORTEST = 58 };
+enum { ETHERTYPE = 12, IP = 14, IP_LENGTH = 16, PROTOCOL = 23, IP_CHECKSUM = 24, ADDRESSES = 26, UDP = 34, CHECKSUM = 40, PAYLOAD = 42,
+       TAG = 46, WORD = 50, SHORTEST = 58, VLAN = 4 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static u64 (*const now_ns)(void) = (void *)5;
-static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
+static long (*const redirect)(void *devices, u64 which, u64 otherwise) = (void *)51;
 
 #define INLINE static inline __attribute__((always_inline))
 #define PROGRAM __attribute__((section("xdp"), used))
+
+INLINE u16 big(u16 value)
+{
+	return __builtin_bswap16(value);
+}
+
+/* Source address and port of a frame, as they stand in it. */
+INLINE u32 source_of(u32 flow)
+{
+	return __builtin_bswap32((u32)CONTROL->source + flow);
+}
+
+INLINE u16 port_of(u32 flow)
+{
+	return big((u16)CONTROL->from_port + (u16)flow);
+}
+
+INLINE u32 flow_of(u32 index)
+{
+	u32 flows = CONTROL->flows;
+
+	return flows ? index % flows : 0;
+}
 
 /* To 16 bits, with the carries. */
 INLINE u32 folded(u64 sum)

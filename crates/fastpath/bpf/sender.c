@@ -14,8 +14,10 @@ PROGRAM int sender(struct xdp_md *frame)
 	u32 index = CONTROL->next;
 	struct slot *slot;
 	u64 now, due, epoch;
-	u32 sum;
+	u32 sum, flow, source;
 
+	if (CONTROL->tagged)
+		data += VLAN;
 	if (data + SHORTEST > end || CONTROL->stop || index >= CONTROL->count)
 		return XDP_DROP;
 	slot = map_lookup(SLOTS, &index);
@@ -35,10 +37,20 @@ PROGRAM int sender(struct xdp_md *frame)
 	/* Another call: between calls the kernel lets others run. */
 	if (now < due || now > epoch + CONTROL->give_up)
 		return XDP_DROP;
+	flow = flow_of(index);
+	source = source_of(flow);
+	*(u32 *)(data + ADDRESSES) = source;
+	*(u16 *)(data + IP_CHECKSUM) = ~folded(CONTROL->ip_base + source);
+	*(u16 *)(data + UDP) = port_of(flow);
 	*(u64 *)(data + WORD) = slot->word;
-	sum = ~folded(halves(slot->word) + CONTROL->base) & 0xffff;
+	sum = ~folded(halves(slot->word) + CONTROL->base + source + port_of(flow)) & 0xffff;
 	*(u16 *)(data + CHECKSUM) = sum ? sum : 0xffff;
+	/* What has no interface to leave by did not leave, and nothing after it does. */
+	if (redirect(DEVICE, 0, XDP_DROP) != XDP_REDIRECT) {
+		CONTROL->stop = 1;
+		return XDP_DROP;
+	}
 	slot->departed = now;
 	CONTROL->next = index + 1;
-	return redirect(CONTROL->interface, 0);
+	return XDP_REDIRECT;
 }

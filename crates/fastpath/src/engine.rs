@@ -1,11 +1,12 @@
 //! What sends the frames of a trial: the kernel itself, or a raw socket.
 
 use crate::error::LinkError;
+use crate::field::Field;
 use crate::frame::Frame;
 use crate::instructions;
 use crate::link_end::Opened;
-use crate::maps::{Field, Maps};
-use crate::sys::{FrameSocket, Program, Sent, now_ns, run_before_others};
+use crate::maps::Maps;
+use crate::sys::{FrameSocket, Map, Program, Sent, now_ns, run_before_others};
 use dropline_trial::Rate;
 use std::collections::BTreeMap;
 use std::io;
@@ -31,8 +32,8 @@ impl Engine {
 /// What sends.
 #[derive(Debug)]
 pub(crate) enum Sender {
-    /// The kernel.
-    Live,
+    /// The kernel, by the interface that this map holds.
+    Live(Map),
     /// A socket at the interface where frames leave.
     Packets(FrameSocket),
 }
@@ -64,8 +65,18 @@ const CALL_EACH_PPS: f64 = 12_000.0;
 /// Up to this load a thread that gives frames to a socket sleeps between them.
 const SLEEPS_PPS: f64 = 12_000.0;
 
+/// What live frames take.
+const LIVE_TAKES: &str = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON";
+
 impl Sender {
-    /// One of a kind; the socket is opened at the interface.
+    /// The kernel, by an interface.
+    pub(crate) fn live(port: &Opened) -> Result<Self, LinkError> {
+        let index = port.seen.index;
+        let device = port.space.inside(|| Map::device(index))?;
+        device.map(Self::Live).map_err(LinkError::of("holding an interface for live frames", LIVE_TAKES))
+    }
+
+    /// A socket at an interface.
     pub(crate) fn packets(port: &Opened) -> Result<Self, LinkError> {
         let index = port.seen.index;
         let socket = port.space.inside(|| FrameSocket::open(index))?;
@@ -81,23 +92,24 @@ impl Sender {
         times: Times,
     ) -> Result<BTreeMap<String, u64>, LinkError> {
         match self {
-            Self::Live => live(maps, frame, from, times).map(|()| BTreeMap::new()),
+            Self::Live(device) => live(device, maps, frame, from, times).map(|()| BTreeMap::new()),
             Self::Packets(socket) => packets(socket, maps, frame, times),
         }
     }
 }
 
 /// The kernel calls the sender again and again; it makes a frame when one is due, and none in other calls.
-fn live(maps: &Maps, frame: &Frame, from: &Opened, times: Times) -> Result<(), LinkError> {
-    let refused = LinkError::of("sending live frames", "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON");
+fn live(device: &Map, maps: &Maps, frame: &Frame, from: &Opened, times: Times) -> Result<(), LinkError> {
+    let refused = LinkError::of("sending live frames", LIVE_TAKES);
     let batch = (times.load.as_pps() / ONE_BY_ONE_PPS).clamp(1.0, 256.0) as u64;
-    maps.set(Field::Interface, from.seen.index.into());
     maps.set(Field::GiveUp, times.give_up_ns);
     maps.set(Field::Spins, SPINS / batch);
-    let program = instructions::sender(maps).map_err(&refused)?;
-    let run = || match times.load.as_pps() <= CALL_EACH_PPS {
-        true => call_each(&program, maps, frame, times),
-        false => call_once(&program, maps, frame, times, batch),
+    let run = || {
+        let program = instructions::sender(maps, device)?;
+        match times.load.as_pps() <= CALL_EACH_PPS {
+            true => call_each(&program, maps, frame, times),
+            false => call_once(&program, maps, frame, times, batch),
+        }
     };
     from.space.inside(run)?.map_err(refused)
 }
@@ -170,7 +182,7 @@ fn packets(
             continue;
         }
         for (at, frame_bytes) in frames[..due].iter_mut().enumerate() {
-            frame.write(maps.word(next + at), frame_bytes);
+            frame.write((next + at) as u64, maps.word(next + at), frame_bytes);
             maps.set_departed(next + at, now);
         }
         let Sent { taken, refused: why } = socket.send(&frames[..due]);

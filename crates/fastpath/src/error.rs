@@ -2,6 +2,8 @@
 
 use dropline_trial::number_of;
 use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
 
 /// Why a trial between two interfaces could not be performed.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +44,7 @@ pub enum LinkError {
         /// As it was named.
         port: String,
         /// How that is known.
-        how: &'static str,
+        how: String,
     },
     /// Both ends are the same.
     #[error("{0} is named twice: frames leave at one interface and come out at another")]
@@ -65,8 +67,16 @@ pub enum LinkError {
         /// What it said.
         why: io::Error,
     },
+    /// The router that is to forward frames does not answer.
+    #[error("nobody behind {from} says that he has {hop}")]
+    NoNextHop {
+        /// The address that was asked for.
+        hop: Ipv4Addr,
+        /// Where frames leave.
+        from: String,
+    },
     /// Nothing came out at the other end.
-    #[error("of {sent} that left by {from}, none came out at {to} within a second")]
+    #[error("of {sent} that left by {from}, none came out at {to} within {} s", .waited.as_secs_f64())]
     NothingCame {
         /// How many frames were tried.
         sent: String,
@@ -74,25 +84,12 @@ pub enum LinkError {
         from: String,
         /// Where they should have come out.
         to: String,
+        /// How long they were waited for.
+        waited: Duration,
     },
-    /// An interface is not what it was when its trial began.
-    #[error("{port} {how} during a trial, which was ended at once")]
-    Changed {
-        /// As it was named.
-        port: String,
-        /// What became of it.
-        how: &'static str,
-    },
-    /// Nothing comes out any more.
-    #[error(
-        "of {frames} that left, none came out at {to} for a second: they may go elsewhere by now, so the trial was ended"
-    )]
-    Silent {
-        /// How many left meanwhile.
-        frames: String,
-        /// Where they should have come out.
-        to: String,
-    },
+    /// Frames had to end before any left.
+    #[error("{0}, before a frame of the trial had left")]
+    Astray(String),
     /// The engine that was asked for does not work here.
     #[error("the engine {engine} does not work from {from} to {to}: {why}")]
     Engine {

@@ -1,5 +1,6 @@
 //! The bytes of a frame: Ethernet, IPv4, UDP, and the payload of every trial packet.
 
+use crate::field::Field;
 use dropline_payload::{HEADER_BYTES, Message, Tag, filler};
 use dropline_trial::Packet;
 use std::net::Ipv4Addr;
@@ -9,55 +10,75 @@ pub const SOURCE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 /// Where they say that they go.
 pub const DESTINATION: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 /// From a port that nobody has, to one whose service answers nothing (RFC 863).
-const PORTS: [u16; 2] = [49_152, 9];
+const FROM_PORT: u16 = 49_152;
+const TO_PORT: u16 = 9;
+/// Flows at most: so many ports follow the first.
+pub const MOST_FLOWS: u16 = 16_384;
 
 /// Bytes of the headers.
-const ETHERNET: usize = 14;
 const IP: usize = 20;
 const UDP: usize = 8;
-/// Where what stands in a frame.
-const PAYLOAD: usize = ETHERNET + IP + UDP;
-const CHECKSUM: usize = ETHERNET + IP + 6;
-/// Check and index, in the payload.
-const WORD: usize = PAYLOAD + 8;
 
-/// The longest frame, with its check sequence: what Ethernet carries without a VLAN.
+/// The shortest frame, without its check sequence.
+pub(crate) const SHORTEST: usize = 60;
+
+/// The longest frame, with its check sequence and without a tag: what Ethernet carries.
 pub const LONGEST: u32 = 1518;
 
-/// A frame of one trial, but for the eight bytes that tell it from the others: in their place there are zeros.
+/// Between whom frames go, beside the interfaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aim {
+    /// Where the first flow comes from; each further one from the next address.
+    pub source: Ipv4Addr,
+    /// Where all go.
+    pub destination: Ipv4Addr,
+    /// The VLAN whose tag they have, from 1 to 4094.
+    pub vlan: Option<u16>,
+    /// Frames take turns with so many source addresses and ports, from 1 to [`MOST_FLOWS`].
+    pub flows: u16,
+}
+
+impl Default for Aim {
+    fn default() -> Self {
+        Self { source: SOURCE, destination: DESTINATION, vlan: None, flows: 1 }
+    }
+}
+
+/// A frame of one trial, but for what tells it from the others: in the place of that there are zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     bytes: Vec<u8>,
-    /// Sum of the 16-bit words under the UDP checksum, as this machine reads them.
+    aim: Aim,
+    /// Where its IP packet begins.
+    ip: usize,
+    /// Sum of the 16-bit words under the UDP checksum, as this machine reads them, and of those of the IP header.
     base: u32,
+    ip_base: u32,
 }
 
 impl Frame {
     /// From one hardware address to another.
-    pub fn new(from: [u8; 6], to: [u8; 6], packet: Packet, tag: Tag) -> Self {
+    pub fn new(from: [u8; 6], to: [u8; 6], aim: &Aim, packet: Packet, tag: Tag) -> Self {
         let payload = packet.payload_bytes() as usize;
-        let mut bytes = Vec::with_capacity(PAYLOAD + payload);
-        bytes.extend_from_slice(&to);
-        bytes.extend_from_slice(&from);
-        bytes.extend_from_slice(&[0x08, 0x00]);
+        let mut bytes = ethernet(to, from, aim.vlan, [0x08, 0x00]);
+        let ip = bytes.len();
         let length = |bytes: usize| (bytes as u16).to_be_bytes();
-        // Version and header length; whole length; no identity, not to be cut; 64 hops; UDP; checksum.
+        // Version and header length; whole length; no identity, not to be cut; 64 hops; UDP; checksum; source.
         bytes.extend_from_slice(&[0x45, 0]);
         bytes.extend_from_slice(&length(IP + UDP + payload));
-        bytes.extend_from_slice(&[0, 0, 0x40, 0, 64, 17, 0, 0]);
-        bytes.extend_from_slice(&SOURCE.octets());
-        bytes.extend_from_slice(&DESTINATION.octets());
-        let header = checksum(sum(&bytes[ETHERNET..]));
-        bytes[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&header.to_ne_bytes());
-        bytes.extend(PORTS.iter().flat_map(|port| port.to_be_bytes()));
+        bytes.extend_from_slice(&[0, 0, 0x40, 0, 64, 17, 0, 0, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&aim.destination.octets());
+        let ip_base = folded(sum(&bytes[ip..]));
+        bytes.extend_from_slice(&[0; 2]);
+        bytes.extend_from_slice(&TO_PORT.to_be_bytes());
         bytes.extend_from_slice(&length(UDP + payload));
-        bytes.extend_from_slice(&[0, 0]);
+        bytes.extend_from_slice(&[0; 2]);
         bytes.extend_from_slice(&Message::Packet { tag, index: 0, reply_wanted: false }.header()[..8]);
         bytes.extend_from_slice(&[0; 8]);
         bytes.extend(filler(payload - HEADER_BYTES));
         let pseudo = [0, 17].into_iter().chain(length(UDP + payload)).collect::<Vec<u8>>();
-        let base = sum(&pseudo) + sum(&bytes[ETHERNET + 12..]);
-        Self { bytes, base: folded(base) }
+        let base = folded(sum(&pseudo) + sum(&bytes[ip + 12..]));
+        Self { bytes, aim: aim.clone(), ip, base, ip_base }
     }
 
     /// What tells frame `index` of a trial from the others, as this machine reads it.
@@ -66,23 +87,31 @@ impl Frame {
         u64::from_ne_bytes(std::array::from_fn(|byte| header[8 + byte]))
     }
 
-    /// The frame of which that is told.
-    pub fn with(&self, word: u64) -> Vec<u8> {
+    /// Frame `index`, of which that is told.
+    pub fn with(&self, index: u64, word: u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
-        self.write(word, &mut bytes);
+        self.write(index, word, &mut bytes);
         bytes
     }
 
     /// Makes another frame of the same trial this one.
-    pub fn write(&self, word: u64, bytes: &mut [u8]) {
+    pub fn write(&self, index: u64, word: u64, bytes: &mut [u8]) {
+        let flow = (index % u64::from(self.aim.flows)) as u16;
+        let source = Ipv4Addr::from_bits(self.aim.source.to_bits().wrapping_add(flow.into())).octets();
+        let port = (FROM_PORT + flow).to_be_bytes();
         let word = word.to_ne_bytes();
-        bytes[WORD..WORD + 8].copy_from_slice(&word);
+        let packet = &mut bytes[self.ip..];
+        let header = checksum(u64::from(self.ip_base) + sum(&source));
+        packet[10..12].copy_from_slice(&header.to_ne_bytes());
+        packet[12..16].copy_from_slice(&source);
+        packet[IP..IP + 2].copy_from_slice(&port);
+        packet[IP + UDP + 8..IP + UDP + 16].copy_from_slice(&word);
         // No checksum is written as 0, for that says that there is none (RFC 768).
-        let checksum = match checksum(u64::from(self.base) + sum(&word)) {
+        let checksum = match checksum(u64::from(self.base) + sum(&source) + sum(&port) + sum(&word)) {
             0 => u16::MAX,
             checksum => checksum,
         };
-        bytes[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_ne_bytes());
+        packet[IP + 6..IP + 8].copy_from_slice(&checksum.to_ne_bytes());
     }
 
     /// Its bytes, without what tells it from others.
@@ -90,31 +119,37 @@ impl Frame {
         &self.bytes
     }
 
-    /// Sum of the 16-bit words under the UDP checksum, without what tells it from others.
-    pub(crate) fn base(&self) -> u32 {
-        self.base
-    }
-
-    /// Bytes of its IP packet.
-    pub(crate) fn ip_bytes(&self) -> u64 {
-        (self.bytes.len() - ETHERNET) as u64
-    }
-
-    /// Source, destination and ports, four bytes each, as this machine reads them.
-    pub(crate) fn addresses(&self) -> [u64; 3] {
-        std::array::from_fn(|at| {
-            let from = ETHERNET + 12 + 4 * at;
-            u32::from_ne_bytes(std::array::from_fn(|byte| self.bytes[from + byte])).into()
-        })
+    /// What both programs have to know of it, all but the tag of the trial and the address that the judge has.
+    pub(crate) fn expected(&self) -> [(Field, u64); 10] {
+        let read = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| self.bytes[at + byte])).into();
+        [
+            (Field::Base, self.base.into()),
+            (Field::IpBase, self.ip_base.into()),
+            (Field::Tagged, self.aim.vlan.map_or(0, u16::to_be).into()),
+            (Field::Flows, self.aim.flows.into()),
+            (Field::Mark, read(self.ip + IP + UDP)),
+            (Field::Length, (self.bytes.len() - self.ip) as u64),
+            (Field::Destination, read(self.ip + 16)),
+            (Field::ToPort, TO_PORT.into()),
+            (Field::Source, self.aim.source.to_bits().into()),
+            (Field::FromPort, FROM_PORT.into()),
+        ]
     }
 }
 
 /// A frame by which a bridge learns behind which port an address is, and which no station takes for anything: of the type for
 /// experiments (IEEE 802, 0x88B5), and of the shortest length.
-pub fn learning(from: [u8; 6], to: [u8; 6]) -> Vec<u8> {
-    let mut bytes = [to.as_slice(), &from, &[0x88, 0xb5], b"dropline: a bridge may learn"].concat();
-    bytes.resize(60, 0);
+pub fn learning(from: [u8; 6], to: [u8; 6], vlan: Option<u16>) -> Vec<u8> {
+    let mut bytes = ethernet(to, from, vlan, [0x88, 0xb5]);
+    bytes.extend_from_slice(b"dropline: a bridge may learn");
+    bytes.resize(SHORTEST, 0);
     bytes
+}
+
+/// What a frame begins with.
+pub(crate) fn ethernet(to: [u8; 6], from: [u8; 6], vlan: Option<u16>, ethertype: [u8; 2]) -> Vec<u8> {
+    let tag = vlan.map(|vlan| [[0x81, 0], vlan.to_be_bytes()].concat()).unwrap_or_default();
+    [to.as_slice(), &from, &tag, &ethertype].concat()
 }
 
 /// Sum of the 16-bit words; of an odd last byte the word has a zero behind it.
@@ -140,10 +175,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn frame(payload: u32) -> Frame {
+    fn frame(payload: u32, aim: &Aim) -> Frame {
         Frame::new(
             [2, 0, 0, 0, 0, 1],
             [2, 0, 0, 0, 0, 2],
+            aim,
             Packet::of_payload(payload).unwrap(),
             Tag(0x0102_0304),
         )
@@ -174,24 +210,37 @@ mod tests {
 
     #[test]
     fn a_frame_of_64_bytes_has_60_without_its_check_sequence() {
-        let frame = Frame::new([1; 6], [2; 6], Packet::of_frame(64).unwrap(), Tag(7));
-        assert_eq!((frame.bytes().len(), frame.ip_bytes()), (60, 46));
-        let bytes = frame.with(Frame::word(Tag(7), 3));
+        let frame = Frame::new([1; 6], [2; 6], &Aim::default(), Packet::of_frame(64).unwrap(), Tag(7));
+        assert_eq!(frame.bytes().len(), 60);
+        let bytes = frame.with(3, Frame::word(Tag(7), 3));
         assert_eq!(bytes[..14], [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 8, 0]);
         assert_eq!((&bytes[14..18], &bytes[26..30]), (&[0x45, 0, 0, 46][..], &[198, 18, 0, 1][..]));
-        assert_eq!(dropline_payload::message::decode(&bytes[PAYLOAD..]).unwrap(), {
+        assert_eq!(dropline_payload::message::decode(&bytes[42..]).unwrap(), {
             Message::Packet { tag: Tag(7), index: 3, reply_wanted: false }
         });
     }
 
     proptest! {
         #[test]
-        fn every_frame_has_right_checksums(payload in 16u32..=1472, index in 0u64..1 << 24) {
-            let bytes = frame(payload).with(Frame::word(Tag(0x0102_0304), index));
+        fn every_frame_has_right_checksums(
+            payload in 16u32..=1472,
+            index in 0u64..1 << 24,
+            flows in 1..=MOST_FLOWS,
+            vlan in proptest::option::of(1u16..=4094),
+        ) {
+            let aim = Aim { flows, vlan, ..Aim::default() };
+            let mut bytes = frame(payload, &aim).with(index, Frame::word(Tag(0x0102_0304), index));
+            if let Some(vlan) = vlan {
+                let tag: Vec<u8> = bytes.drain(12..16).collect();
+                prop_assert_eq!(tag, [&[0x81, 0][..], &vlan.to_be_bytes()].concat());
+            }
             prop_assert_eq!(twin(&bytes[14..34]), 0xffff);
             let pseudo = [&bytes[26..34], &[0, 17], &bytes[38..40]].concat();
             prop_assert_eq!(twin(&[pseudo.as_slice(), &bytes[34..]].concat()), 0xffff);
             prop_assert_ne!(&bytes[40..42], &[0, 0]);
+            let flow = (index % u64::from(flows)) as u32;
+            prop_assert_eq!(&bytes[26..30], &(0xc612_0001 + flow).to_be_bytes());
+            prop_assert_eq!(&bytes[34..36], &(49_152 + flow as u16).to_be_bytes());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The instructions of the two programs, as clang made them of `bpf/judge.c` and `bpf/sender.c`.
 
 use crate::maps::Maps;
-use crate::sys::Program;
+use crate::sys::{Map, Program};
 use std::io;
 
 /// At the interface where frames come out.
@@ -12,30 +12,33 @@ const SENDER: &[u8] = include_bytes!("../bpf/sender.bpf");
 /// The upper halves of the numbers that stand for maps in `bpf/layout.h`.
 const CONTROL: u32 = 0x5ead_0001;
 const SLOTS: u32 = 0x5ead_0002;
+const DEVICE: u32 = 0x5ead_0003;
 
 /// Loads the judge of one trial.
 ///
 /// # Errors
 /// If this user or this kernel may not.
 pub(crate) fn judge(maps: &Maps) -> io::Result<Program> {
-    load(JUDGE, maps)
+    let [control, slots] = maps.numbers();
+    load(JUDGE, [(CONTROL, control), (SLOTS, slots)])
 }
 
-/// Loads the sender of one trial.
+/// Loads the sender of one trial, and of the interface by which frames leave.
 ///
 /// # Errors
 /// As of the judge.
-pub(crate) fn sender(maps: &Maps) -> io::Result<Program> {
-    load(SENDER, maps)
-}
-
-fn load(code: &[u8], maps: &Maps) -> io::Result<Program> {
+pub(crate) fn sender(maps: &Maps, device: &Map) -> io::Result<Program> {
     let [control, slots] = maps.numbers();
-    Program::load(&with_maps(code, control, slots))
+    load(SENDER, [(CONTROL, control), (SLOTS, slots), (DEVICE, device.number())])
 }
 
-/// Instructions of eight bytes in which the numbers that stand for maps became maps, by the numbers of their files.
-fn with_maps(code: &[u8], control: u32, slots: u32) -> Vec<u64> {
+fn load<const N: usize>(code: &[u8], maps: [(u32, u32); N]) -> io::Result<Program> {
+    Program::load(&with_maps(code, &maps))
+}
+
+/// Instructions of eight bytes in which the numbers that stand for maps became maps: for each, what stands for it, and the number of
+/// its file.
+fn with_maps(code: &[u8], maps: &[(u32, u32)]) -> Vec<u64> {
     /// An instruction of two parts that loads 64 bits, the lower half in the first.
     const LOAD: u8 = 0x18;
     /// What the second register then says: a map, or a place in the value of one.
@@ -50,12 +53,8 @@ fn with_maps(code: &[u8], control: u32, slots: u32) -> Vec<u64> {
             continue;
         }
         let (lower, upper) = ((instructions[at] >> 32) as u32, (instructions[at + 1] >> 32) as u32);
-        let named = match upper {
-            CONTROL => Some((IN_VALUE, control, lower)),
-            SLOTS => Some((MAP, slots, 0)),
-            _ => None,
-        };
-        if let Some((kind, number, offset)) = named {
+        if let Some(&(stands, number)) = maps.iter().find(|(stands, _)| *stands == upper) {
+            let (kind, offset) = if stands == CONTROL { (IN_VALUE, lower) } else { (MAP, 0) };
             instructions[at] = instructions[at] & 0x0fff | kind | u64::from(number) << 32;
             instructions[at + 1] = u64::from(offset) << 32;
         }
@@ -84,7 +83,8 @@ mod tests {
             vec![0x95, 0, 0, 0, 0, 0, 0, 0],
         ]
         .concat();
-        let named: Vec<[u8; 8]> = with_maps(&code, 7, 9).into_iter().map(u64::to_le_bytes).collect();
+        let named: Vec<[u8; 8]> =
+            with_maps(&code, &[(CONTROL, 7), (SLOTS, 9)]).into_iter().map(u64::to_le_bytes).collect();
         assert_eq!(
             named,
             [

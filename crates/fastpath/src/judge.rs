@@ -58,9 +58,9 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Frame;
+    use crate::field::Field;
+    use crate::frame::{Aim, DESTINATION, Frame, SOURCE};
     use crate::link_end::LinkEnd;
-    use crate::maps::Field;
     use crate::sys::FrameSocket;
     use dropline_lab::{Pair, built_or_skipped};
     use dropline_payload::Tag;
@@ -72,14 +72,14 @@ mod tests {
 
     /// The judge of a trial at one end of a pair, and a socket at the other. A namespace of its own is named by the lab, and its
     /// interfaces have addresses: nobody else uses them.
-    fn bench(lab: &Pair) -> (Opened, FrameSocket, Maps, Frame, Judge) {
+    fn bench(lab: &Pair, aim: &Aim) -> (Opened, FrameSocket, Maps, Frame, Judge) {
         let port =
             |namespace: &str, interface: &str| LinkEnd::parse(&format!("{namespace}/{interface}")).unwrap();
-        let from = port(lab.client.name(), Pair::NEAR).open(false).unwrap();
-        let to = port(lab.target.name(), Pair::FAR).open(false).unwrap();
+        let from = port(lab.client.name(), Pair::NEAR).open().unwrap();
+        let to = port(lab.target.name(), Pair::FAR).open().unwrap();
         let maps = Maps::new(FRAMES as u32).unwrap();
-        let frame = Frame::new(from.hardware, to.hardware, Packet::of_payload(99).unwrap(), TAG);
-        maps.expect(&frame, TAG, 5);
+        let frame = Frame::new(from.hardware, to.hardware, aim, Packet::of_payload(99).unwrap(), TAG);
+        maps.expect(&frame, to.hardware, TAG, 5);
         (0..FRAMES).for_each(|index| maps.set_word(index, Frame::word(TAG, index as u64)));
         let judge = Judge::at(&to, &maps).unwrap();
         let socket = from.space.inside(|| FrameSocket::open(from.seen.index)).unwrap().unwrap();
@@ -106,46 +106,86 @@ mod tests {
     #[test]
     fn the_judge_counts_each_frame_once_and_by_its_kind() {
         let Some(lab) = built_or_skipped(Pair::new()) else { return };
-        let (_to, socket, maps, frame, _judge) = bench(&lab);
-        let whole = |index: usize| frame.with(Frame::word(TAG, index as u64));
+        let (to, socket, maps, frame, _judge) = bench(&lab, &Aim::default());
+        let whole = |index: usize| frame.with(index as u64, Frame::word(TAG, index as u64));
         let mut frames: Vec<Vec<u8>> = (0..FRAMES).filter(|index| index % 10 != 0).map(whole).collect();
         frames.extend((0..70).map(|index| whole(index * 10 + 1)));
-        // A bit of each byte from the UDP checksum to the end, but for those of the tag.
+        // A bit of each byte, but for those of the tag, and of the sender's hardware address, which a router writes.
         let length = frame.bytes().len();
-        let places: Vec<usize> = (40..length).filter(|place| !(46..50).contains(place)).collect();
+        let places: Vec<usize> =
+            (0..length).filter(|place| !(46..50).contains(place) && !(6..12).contains(place)).collect();
         frames.extend(places.iter().map(|&place| {
             let mut changed = whole(0);
             changed[place] ^= 1 << (place % 8);
             changed
         }));
         let of = |packet: u32, tag: Tag| {
-            Frame::new([2; 6], [2; 6], Packet::of_payload(packet).unwrap(), tag).with(Frame::word(tag, 0))
+            Frame::new([2; 6], to.hardware, &Aim::default(), Packet::of_payload(packet).unwrap(), tag)
+                .with(0, Frame::word(tag, 0))
         };
         frames.extend((0..3).map(|_| of(98, TAG)));
         frames.extend((0..4).map(|_| of(100, TAG)));
-        let mut cut = whole(0);
-        cut.truncate(length - 1);
-        frames.push(cut);
+        for left in [length - 1, 50] {
+            let mut cut = whole(0);
+            cut.truncate(left);
+            frames.push(cut);
+        }
+        // With a tag of a VLAN, and on to another port with a right checksum, as what translates addresses writes it.
+        let tagged = [&whole(0)[..12], &[0x81, 0, 0, 5], &whole(0)[12..]].concat();
+        let mut translated = whole(0);
+        translated[37] += 1;
+        let sum = u16::from_be_bytes([translated[40], translated[41]]).wrapping_sub(1);
+        translated[40..42].copy_from_slice(&sum.to_be_bytes());
+        frames.extend([tagged, translated]);
         // Of the five trials before; of one before those, and of another program, which are nobody's here.
         frames.extend((1..=7).map(|age| of(99, Tag(TAG.0 - age))));
         frames.push(of(99, Tag(TAG.0 + 1)));
-        let counts = send(&socket, &maps, &frames, 900 + 70 + 5 + 4 + 4 + places.len() as u64);
-        assert_eq!(counts, [900, 70, 5, 4, 4, places.len() as u64]);
+        let counts = send(&socket, &maps, &frames, 900 + 70 + 5 + 5 + 4 + places.len() as u64 + 2);
+        assert_eq!(counts, [900, 70, 5, 5, 4, places.len() as u64 + 2]);
         for index in 0..FRAMES {
             assert_eq!(maps.arrived(index).is_some(), index % 10 != 0, "{index}");
         }
     }
 
     #[test]
+    fn frames_of_all_flows_of_a_vlan_are_counted_with_their_tag_or_without() {
+        let Some(lab) = built_or_skipped(Pair::new()) else { return };
+        let aim = Aim { vlan: Some(5), flows: 7, ..Aim::default() };
+        let (_to, socket, maps, frame, _judge) = bench(&lab, &aim);
+        let whole = |index: usize| frame.with(index as u64, Frame::word(TAG, index as u64));
+        let mut frames: Vec<Vec<u8>> = (0..300).map(whole).collect();
+        frames.extend((300..400).map(whole).map(|tagged| [&tagged[..12], &tagged[16..]].concat()));
+        let mut other_vlan = whole(500);
+        other_vlan[15] = 6;
+        // Of the flow beside, with all checksums right: what translates addresses does so.
+        let other_flow = frame.with(502, Frame::word(TAG, 501));
+        frames.extend([other_vlan, other_flow]);
+        assert_eq!(send(&socket, &maps, &frames, 402), [400, 0, 0, 0, 0, 2]);
+    }
+
+    #[test]
     fn what_is_not_the_trials_goes_on_as_if_there_were_no_judge() {
         let Some(lab) = built_or_skipped(Pair::new()) else { return };
-        let (_to, _socket, maps, _frame, judge) = bench(&lab);
+        let (_to, _socket, maps, _frame, judge) = bench(&lab, &Aim::default());
         let (address, from) = ((lab.target_address, 7), (lab.client_address, 0));
         let listening = lab.target.run(|| std::net::UdpSocket::bind(address)).unwrap().unwrap();
         listening.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let sending = lab.client.run(|| std::net::UdpSocket::bind(from)).unwrap().unwrap();
         sending.send_to(b"not a frame of ours, though one of UDP", address).unwrap();
         assert_eq!(listening.recv(&mut [0; 64]).unwrap(), 38);
+        // Another program's, though from the same address and port to the same.
+        let [source, destination] = [SOURCE, DESTINATION].map(|address| format!("{address}/15"));
+        lab.client.ip(&["addr", "add", &source, "dev", Pair::NEAR]).unwrap();
+        lab.target.ip(&["addr", "add", &destination, "dev", Pair::FAR]).unwrap();
+        let listening = lab.target.run(|| std::net::UdpSocket::bind((DESTINATION, 9))).unwrap().unwrap();
+        listening.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let sending = lab.client.run(|| std::net::UdpSocket::bind((SOURCE, 49_152))).unwrap().unwrap();
+        for length in [3, 20, 99] {
+            sending.send_to(&vec![7; length], (DESTINATION, 9)).unwrap();
+            assert_eq!(listening.recv(&mut [0; 128]).unwrap(), length);
+        }
+        let counted = [Field::Truncated, Field::Extended, Field::Changed].map(|field| maps.get(field));
+        assert_eq!(counted, [0; 3]);
         assert_eq!(maps.get(Field::Unique), 0);
         // It is gone with its file.
         let here = || lab.target.ip(&["link", "show", "dev", Pair::FAR]).unwrap();

@@ -4,18 +4,25 @@
 //! chooses a load, and reads no counter of the kernel: whoever opens it hands in what does. Unsafe code is in `sys` alone.
 //! Start reading at [`measurer`], then [`frame`] and `bpf/judge.c`.
 
+mod arp;
 mod engine;
 mod error;
+mod field;
 pub mod frame;
 mod instructions;
 mod judge;
 mod link_end;
+mod lookout;
 mod maps;
 pub mod measurer;
+mod next_hop;
+mod options;
 mod outcome;
 mod sys;
 
 pub use engine::Engine;
 pub use error::LinkError;
 pub use link_end::LinkEnd;
-pub use measurer::{Counting, LinkMeasurer, LinkOptions};
+pub use measurer::LinkMeasurer;
+pub use next_hop::NextHop;
+pub use options::{Counting, Known, LinkOptions};

@@ -1,35 +1,11 @@
 //! What the programs of one trial and this process share: a page of counts and orders, and a slot for each frame.
 
+use crate::field::Field;
 use crate::frame::Frame;
 use crate::sys::{Map, Mapped};
 use dropline_payload::Tag;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// A word of the control page; as in `struct control` of `bpf/layout.h`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Field {
-    Count,
-    GiveUp,
-    Interface,
-    Spins,
-    Base,
-    Tag,
-    Earlier,
-    Length,
-    Source,
-    Destination,
-    Ports,
-    Stop,
-    Epoch,
-    Next,
-    Unique,
-    Duplicated,
-    Late,
-    Truncated,
-    Extended,
-    Changed,
-}
 
 /// Words of the control page.
 const FIELDS: usize = Field::Changed as usize + 1;
@@ -71,18 +47,13 @@ impl Maps {
         [self.control.0.number(), self.slots.0.number()]
     }
 
-    /// Says what the frames of the trial look like, and which tags before its own are of earlier ones.
-    pub(crate) fn expect(&self, frame: &Frame, tag: Tag, earlier: u64) {
-        let [source, destination, ports] = frame.addresses();
-        for (field, value) in [
-            (Field::Base, frame.base().into()),
-            (Field::Tag, tag.0.into()),
-            (Field::Earlier, earlier),
-            (Field::Length, frame.ip_bytes()),
-            (Field::Source, source),
-            (Field::Destination, destination),
-            (Field::Ports, ports),
-        ] {
+    /// Says what the frames of the trial look like, for whose hardware address they come out, and which tags before its own are of
+    /// earlier ones.
+    pub(crate) fn expect(&self, frame: &Frame, [a, b, c, d, e, f]: [u8; 6], tag: Tag, earlier: u64) {
+        let station =
+            u64::from(u32::from_ne_bytes([a, b, c, d])) | u64::from(u16::from_ne_bytes([e, f])) << 32;
+        let own = [(Field::Tag, tag.0.into()), (Field::Earlier, earlier), (Field::Station, station)];
+        for (field, value) in frame.expected().into_iter().chain(own) {
             self.set(field, value);
         }
     }
@@ -145,44 +116,10 @@ impl Maps {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Names between two lines of the header, in order.
-    fn names(from: &str, to: &str) -> Vec<String> {
-        let text = include_str!("../bpf/layout.h");
-        let (_, text) = text.split_once(from).unwrap();
-        let (text, _) = text.split_once(to).unwrap();
-        let fields = text.lines().filter_map(|line| line.trim().strip_prefix("u64 ")?.split_once(';'));
-        fields.map(|(name, _)| name.replace('_', "").to_lowercase()).collect()
-    }
+    use crate::field::tests::names;
 
     #[test]
-    fn both_sides_have_the_same_layout() {
-        use Field::*;
-        let fields = [
-            Count,
-            GiveUp,
-            Interface,
-            Spins,
-            Base,
-            Tag,
-            Earlier,
-            Length,
-            Source,
-            Destination,
-            Ports,
-            Stop,
-            Epoch,
-            Next,
-            Unique,
-            Duplicated,
-            Late,
-            Truncated,
-            Extended,
-            Changed,
-        ];
-        let ours = fields.map(|field| format!("{field:?}").to_lowercase());
-        assert_eq!(names("struct control {", "};"), ours);
-        assert!(fields.iter().enumerate().all(|(at, &field)| field as usize == at));
+    fn a_slot_is_the_same_on_both_sides() {
         let ours = [OfFrame::Due, OfFrame::Word, OfFrame::Departed, OfFrame::Arrived];
         assert_eq!(names("struct slot {", "};"), ours.map(|word| format!("{word:?}").to_lowercase()));
     }

@@ -2,10 +2,14 @@
 
 use crate::engine::{Engine, Sender, Times};
 use crate::error::LinkError;
+use crate::field::Field;
 use crate::frame::{Frame, LONGEST, learning};
 use crate::judge::Judge;
 use crate::link_end::{LinkEnd, Opened};
-use crate::maps::{Field, Maps};
+use crate::lookout::{Ended, Lookout, Over};
+use crate::maps::Maps;
+use crate::next_hop::{Answering, written};
+use crate::options::{Counting, Known, LinkOptions};
 use crate::outcome::Done;
 use crate::sys::{FrameSocket, now_ns};
 use dropline_account::{Frames, Snapshot, account_frames};
@@ -14,47 +18,24 @@ use dropline_trial::{
     Arrival, Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, number_of,
 };
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// How trials are performed.
-#[derive(Clone, Debug, Default)]
-pub struct LinkOptions {
-    /// What sends.
-    pub engine: Engine,
-    /// Whether interfaces may be those that others use.
-    pub though_used: bool,
-    /// Slices of each trial.
-    pub slices: Option<u32>,
-    /// Frames whose times are kept one by one; 0 keeps none.
-    pub keep_packets: usize,
-    /// Number of the first trial.
-    pub first_trial: u64,
-    /// Set when the user wants to stop.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// What reads the kernel's counters of the namespaces that frames pass.
-pub trait Counting {
-    /// Everything that can be read, now.
-    fn read(&mut self) -> Snapshot;
-
-    /// The interface from which frames arrive at the one where they come out: its namespace and number. What it drops found no room
-    /// at our own end.
-    fn last(&self) -> Option<(u64, u32)>;
-
-    /// What could not be looked at.
-    fn unseen(&self) -> Vec<Caveat>;
-}
 
 /// Performs trials: frames leave by one interface, and what comes out at the other is judged there by a program in the kernel.
 pub struct LinkMeasurer {
     from: Opened,
     to: Opened,
     sender: Sender,
+    /// The hardware address that frames are for.
+    hop: [u8; 6],
+    /// Answers whoever asks for ours, where a router is between.
+    _answering: Option<Answering>,
     /// Why a better engine is not used.
     instead: Option<String>,
+    /// What the slowest of the first frames took.
+    slowest: Duration,
+    /// Whether frames of the last trial still waited in a queue when it ended.
+    is_queued: bool,
     judge: Judge,
     /// Where a bridge is told from that `to` is behind its port.
     teacher: FrameSocket,
@@ -69,17 +50,14 @@ pub struct LinkMeasurer {
 
 /// Frames of a trial that have room: 32 bytes each.
 const MOST: u64 = 1 << 24;
+/// The judge stays so long at most for what waits in a queue after the last trial: the system would take that for packets to it.
+const STAYS: Duration = Duration::from_secs(10);
 /// A look at how far the trial is.
 const LOOK: Duration = Duration::from_millis(2);
-/// A look at whether the interfaces are what they were.
-const LOOK_AT_ENDS: Duration = Duration::from_millis(20);
-/// Where nothing came out for so long of so many frames, something else may get them.
-const SILENCE: Duration = Duration::from_secs(1);
-const UNANSWERED: u64 = 100;
-/// Frames that are tried before anything else of a trial is sent, and how long they may take.
+/// Frames that are tried before anything else of a trial is sent, and how long they may take at least.
 const TRIED: u32 = 3;
 const TRY_PPS: f64 = 1_000.0;
-const TRY_WAIT: Duration = Duration::from_secs(1);
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 impl LinkMeasurer {
     /// Looks at both interfaces, puts the judge in its place, and tries a few frames with what is to send.
@@ -87,7 +65,7 @@ impl LinkMeasurer {
     /// # Errors
     /// If an interface is not fit or not to be used, the privilege lacks, or nothing comes out.
     pub fn open(
-        [from, to]: [&LinkEnd; 2],
+        [(from, of_first), (to, of_second)]: [(&LinkEnd, Known); 2],
         profile: TrafficProfile,
         options: LinkOptions,
         counting: Option<Box<dyn Counting>>,
@@ -114,7 +92,12 @@ impl LinkMeasurer {
             }
             () => {}
         }
-        let (from, to) = (from.open(options.though_used)?, to.open(options.though_used)?);
+        let (from, to) = (from.open()?, to.open()?);
+        for (port, known) in [(&from, &of_first), (&to, &of_second)] {
+            if let Some(how) = known.used.clone() {
+                return Err(LinkError::InUse { port: port.port.to_string(), how });
+            }
+        }
         let room = u64::from(from.seen.mtu.min(to.seen.mtu));
         let ip_bytes = u64::from(profile.packet.payload_bytes()) + 28;
         if ip_bytes > room {
@@ -124,13 +107,26 @@ impl LinkMeasurer {
         }
         let tags = Tags::new(profile.seed, now_ns() ^ u64::from(std::process::id()) << 32);
         let maps = Maps::new(1).map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
+        // Until the first trial nothing has its tag.
+        maps.set(Field::Tag, tags.of_trial(options.first_trial.wrapping_sub(1)).0.into());
         let judge = Judge::at(&to, &maps)?;
         let teacher = to.space.inside(|| FrameSocket::open(to.seen.index))?;
         let teacher = teacher.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))?;
+        let (hop, answering) = match options.next_hop {
+            None => (to.hardware, None),
+            Some(next) => {
+                let answering = Answering::of([&from, &to], &options.aim)?;
+                (next.find(&from, &options.aim, &options.stop)?, Some(answering))
+            }
+        };
         let number = options.first_trial;
         let mut measurer = Self {
-            sender: Sender::Live,
+            sender: Sender::packets(&from)?,
+            hop,
+            _answering: answering,
             instead: None,
+            slowest: Duration::ZERO,
+            is_queued: false,
             packets: None,
             from,
             to,
@@ -142,48 +138,66 @@ impl LinkMeasurer {
             tags,
             number,
         };
-        measurer.choose()?;
+        measurer.choose(of_first.in_front)?;
         Ok(measurer)
     }
 
     /// In words: what sends and what judges, and why nothing better.
     pub fn means(&self) -> String {
         let sender = match self.sender {
-            Sender::Live => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
+            Sender::Live(_) => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
             Sender::Packets(_) => "frames sent by a raw socket (packet(7), sendmmsg)",
         };
         let instead =
             self.instead.as_ref().map(|why| format!("; not made in the kernel: {why}")).unwrap_or_default();
-        format!("{sender}, {}{instead}", self.judge.words())
+        let hop =
+            self.options.next_hop.map(|_| format!(", by way of {}", written(self.hop))).unwrap_or_default();
+        format!("{sender}{hop}, {}{instead}", self.judge.words())
     }
 
     /// Takes the best engine of which a few frames come out.
-    fn choose(&mut self) -> Result<(), LinkError> {
-        let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
+    fn choose(&mut self, passed_by: Option<String>) -> Result<(), LinkError> {
         if self.options.engine != Engine::Packet {
-            let why = match self.try_frames() {
-                Ok(0) => "none of a few live frames came out. The driver of the first interface may not take them; one of a veth \
-                          pair does so where its other end has GRO on (ethtool -K OTHER_END gro on)"
-                    .into(),
-                Ok(_) => return Ok(()),
+            let why = match self.try_live(passed_by) {
+                Ok(None) => return Ok(()),
+                Ok(Some(why)) => why,
                 Err(LinkError::System { why, .. }) => why.to_string(),
                 Err(why) => return Err(why),
             };
             if self.options.engine == Engine::Xdp {
+                let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
                 return Err(LinkError::Engine { engine: "xdp", from, to, why });
             }
             self.instead = Some(why);
+            self.sender = Sender::packets(&self.from)?;
         }
-        self.sender = Sender::packets(&self.from)?;
         match self.try_frames()? {
-            0 => Err(LinkError::NothingCame { sent: number_of(TRIED, "frame"), from, to }),
+            0 => Err(self.nothing_came()),
             _ => Ok(()),
         }
     }
 
-    /// How many of a few frames come out. They are sent before anything else is: what is behind the first interface, and not before
-    /// the second, gets no more than these.
-    fn try_frames(&self) -> Result<u64, LinkError> {
+    /// Lets the kernel make a few frames; why it cannot be what sends.
+    fn try_live(&mut self, passed_by: Option<String>) -> Result<Option<String>, LinkError> {
+        if let Some(what) = passed_by {
+            return Ok(Some(format!(
+                "frames made there would pass by {what}, which stands in front of the first interface"
+            )));
+        }
+        self.sender = Sender::live(&self.from)?;
+        Ok(match self.try_frames()? {
+            0 => Some(
+                "none of a few live frames came out. The driver of the first interface may not take them; one of a veth pair does so \
+                 where its other end has GRO on (ethtool -K OTHER_END gro on)"
+                    .into(),
+            ),
+            _ => None,
+        })
+    }
+
+    /// How many of a few frames come out, and how long the slowest took. They are sent before anything else is: what is behind the first
+    /// interface, and not before the second, gets no more than these.
+    fn try_frames(&mut self) -> Result<u64, LinkError> {
         let load = Rate::pps(TRY_PPS).map_err(|why| LinkError::Profile(why.to_string()))?;
         let gap_ns = (1e9 / TRY_PPS) as u64;
         let due_ns: Vec<u64> = (0..u64::from(TRIED)).map(|index| index * gap_ns).collect();
@@ -191,12 +205,29 @@ impl LinkMeasurer {
         // Of trial 0, which there is not.
         let tag = self.tags.of_trial(self.options.first_trial.wrapping_sub(1));
         let prepared = self.prepare(tag, &due_ns)?;
-        self.perform(&prepared, input)?;
-        let until = Instant::now() + TRY_WAIT;
-        while prepared.maps.get(Field::Unique) == 0 && Instant::now() < until && !self.is_stopped() {
+        if let Some(why) = self.perform(&prepared, input)?.ended.and_then(|ended| ended.astray) {
+            return Err(LinkError::Astray(why));
+        }
+        let until = Instant::now() + self.profile.drain.longest.max(LEAST_WAIT);
+        let came = || prepared.maps.get(Field::Unique);
+        while came() == 0 && Instant::now() < until && !self.is_stopped() {
             std::thread::sleep(LOOK);
         }
-        if self.is_stopped() { Err(LinkError::Interrupted) } else { Ok(prepared.maps.get(Field::Unique)) }
+        if self.is_stopped() {
+            return Err(LinkError::Interrupted);
+        }
+        let took = |index| Some(prepared.maps.arrived(index)?.saturating_sub(prepared.maps.departed(index)?));
+        self.slowest = Duration::from_nanos((0..due_ns.len()).filter_map(took).max().unwrap_or(0));
+        Ok(came())
+    }
+
+    fn nothing_came(&self) -> LinkError {
+        LinkError::NothingCame {
+            sent: number_of(TRIED, "frame"),
+            from: self.from.port.to_string(),
+            to: self.to.port.to_string(),
+            waited: self.profile.drain.longest.max(LEAST_WAIT),
+        }
     }
 
     fn read(&mut self) -> Snapshot {
@@ -211,61 +242,65 @@ impl LinkMeasurer {
     fn prepare(&self, tag: Tag, due_ns: &[u64]) -> Result<Prepared, LinkError> {
         let maps = Maps::new(due_ns.len() as u32)
             .map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
-        let frame = Frame::new(self.from.hardware, self.to.hardware, self.profile.packet, tag);
-        maps.expect(&frame, tag, self.number.wrapping_add(1).saturating_sub(self.options.first_trial));
+        let frame = Frame::new(self.from.hardware, self.hop, &self.options.aim, self.profile.packet, tag);
+        maps.expect(
+            &frame,
+            self.to.hardware,
+            tag,
+            self.number.wrapping_add(1).saturating_sub(self.options.first_trial),
+        );
         (0..due_ns.len()).for_each(|index| maps.set_word(index, Frame::word(tag, index as u64)));
         self.judge.turn_to(&maps)?;
-        self.teacher.send(&[learning(self.to.hardware, self.from.hardware)]);
+        self.teacher.send(&[self.lesson()]);
         due_ns.iter().enumerate().for_each(|(index, due_ns)| maps.set_due(index, *due_ns));
         maps.set(Field::Count, due_ns.len() as u64);
         Ok(Prepared { maps, frame })
     }
 
-    /// Sends them; what the system refused, and when the user stopped it, after its start.
-    fn perform(
-        &self,
-        prepared: &Prepared,
-        input: TrialInput,
-    ) -> Result<(BTreeMap<String, u64>, Option<u64>), LinkError> {
+    /// What tells a bridge where the second interface is.
+    fn lesson(&self) -> Vec<u8> {
+        learning(self.to.hardware, self.from.hardware, self.options.aim.vlan)
+    }
+
+    /// Sends them; what the system refused, and the end of the trial where that is before its time.
+    fn perform(&self, prepared: &Prepared, input: TrialInput) -> Result<Performed, LinkError> {
         let Prepared { maps, frame } = prepared;
         let end_ns = input.duration.as_nanos() as u64;
         let give_up = (input.duration / 100).max(Duration::from_millis(25));
         let times = Times { end_ns, give_up_ns: end_ns + give_up.as_nanos() as u64, load: input.load };
+        let mut lookout = Lookout::new(Over {
+            ends: [&self.from, &self.to],
+            maps,
+            teacher: &self.teacher,
+            lesson: self.lesson(),
+            stop: &self.options.stop,
+            slowest: self.slowest,
+        });
         std::thread::scope(|scope| {
             let (sender, from) = (&self.sender, &self.from);
             let send = move || sender.send(maps, frame, from, times);
             let sending = std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, send);
             let sending = sending.map_err(LinkError::Thread)?;
-            let (mut stopped_ns, mut astray) = (None, None);
-            let (mut looked, mut heard, mut came) = (Instant::now(), Instant::now(), (0, 0));
+            let mut ended = None;
             while !sending.is_finished() {
-                if astray.is_none() && looked.elapsed() >= LOOK_AT_ENDS {
-                    astray = self.from.changed().or_else(|| self.to.changed());
-                    looked = Instant::now();
-                }
-                let (unique, sent) = (maps.get(Field::Unique), maps.get(Field::Next));
-                if unique != came.0 || came.1 == 0 {
-                    (heard, came) = (Instant::now(), (unique, sent));
-                } else if heard.elapsed() > SILENCE && sent > came.1 + UNANSWERED {
-                    let frames = number_of(sent - came.1, "frame");
-                    astray.get_or_insert(LinkError::Silent { frames, to: self.to.port.to_string() });
-                }
-                if (self.is_stopped() || astray.is_some()) && stopped_ns.is_none() {
-                    maps.set(Field::Stop, 1);
-                    stopped_ns = Some(maps.epoch().map_or(0, |epoch_ns| now_ns().saturating_sub(epoch_ns)));
+                if ended.is_none() {
+                    ended = lookout.look();
+                    maps.set(Field::Stop, maps.get(Field::Stop) | u64::from(ended.is_some()));
                 }
                 std::thread::sleep(LOOK);
             }
             let sent = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match astray.or_else(|| self.from.changed()).or_else(|| self.to.changed()) {
-                Some(why) => Err(why),
-                None => Ok((sent?, stopped_ns)),
+            match ended.or_else(|| lookout.look_at_ends()) {
+                // What the system said of an interface that is not there any more is known by that.
+                Some(ended) => Ok(Performed { refused: sent.unwrap_or_default(), ended: Some(ended) }),
+                None => Ok(Performed { refused: sent?, ended: None }),
             }
         })
     }
 
-    /// Waits for frames that are on their way.
-    fn drain(&self, maps: &Maps, offered: u64) {
+    /// Waits for frames that are on their way: until all came, or none did for longer than the slowest of the first frames took and
+    /// none waits in a queue.
+    fn drain(&mut self, maps: &Maps, offered: u64) {
         let drain = self.profile.drain;
         let begun = Instant::now();
         let (mut seen, mut last) = (0, begun);
@@ -274,16 +309,19 @@ impl LinkMeasurer {
             if unique != seen {
                 (seen, last) = (unique, Instant::now());
             }
-            let is_quiet = drain.quiet.is_some_and(|quiet| last.elapsed() >= quiet || unique >= offered);
-            if is_quiet {
-                return;
+            if let Some(quiet) = drain.quiet {
+                let is_quiet = last.elapsed() >= quiet + self.slowest;
+                if unique >= offered || is_quiet && self.counting.as_mut().is_none_or(|it| it.waiting() == 0)
+                {
+                    return;
+                }
             }
             std::thread::sleep(LOOK);
         }
     }
 
     /// Says in the trial where its frames were lost.
-    fn account(&self, trial: &mut Trial, grown: &Snapshot) {
+    fn account(&mut self, trial: &mut Trial, grown: &Snapshot) {
         let frames = Frames {
             offered: trial.offered,
             forwarded: trial.forwarded,
@@ -298,6 +336,7 @@ impl LinkMeasurer {
         if generator_lost > 0 {
             trial.caveats.push(Caveat::GeneratorLost { dropped: generator_lost });
         }
+        self.is_queued = account.caveats.iter().any(|caveat| matches!(caveat, Caveat::StillQueued { .. }));
         trial.caveats.extend(account.caveats);
         if account.lost_at.get("unexplained").is_some_and(|&frames| frames > 0) {
             trial.caveats.extend(self.counting.iter().flat_map(|counting| counting.unseen()));
@@ -316,16 +355,34 @@ impl LinkMeasurer {
         }
         let due_ns: Vec<u64> = arrival.departures(input, seed).take(most as usize + 1).collect();
         match due_ns.len() as u64 {
-            frames if frames == 0 || frames > most => Err(LinkError::Frames { frames, most }),
+            0 => Err(LinkError::Frames { frames: 0, most }),
+            frames if frames > most => Err(LinkError::Frames { frames: expected.max(frames), most }),
             _ => Ok(due_ns),
         }
     }
+}
+
+/// What was done while frames left.
+struct Performed {
+    refused: BTreeMap<String, u64>,
+    ended: Option<Ended>,
 }
 
 /// A trial that can begin.
 struct Prepared {
     maps: Maps,
     frame: Frame,
+}
+
+impl Drop for LinkMeasurer {
+    fn drop(&mut self) {
+        let until = Instant::now() + STAYS.max(self.profile.drain.longest);
+        let is_queued = self.is_queued && !self.is_stopped();
+        let mut waits = || self.counting.as_mut().is_some_and(|counting| counting.waiting() > 0);
+        while is_queued && Instant::now() < until && waits() {
+            std::thread::sleep(10 * LOOK);
+        }
+    }
 }
 
 impl Measurer for LinkMeasurer {
@@ -338,17 +395,20 @@ impl Measurer for LinkMeasurer {
         }
         let number = self.number;
         if number != self.options.first_trial && self.try_frames()? == 0 {
-            let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
-            return Err(LinkError::NothingCame { sent: number_of(TRIED, "frame"), from, to });
+            return Err(self.nothing_came());
         }
         let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
         let due_ns = self.due(&self.profile.arrival, input, trial.seed)?;
         let prepared = self.prepare(self.tags.of_trial(number), &due_ns)?;
         let before = self.read();
-        let (refused, stopped_ns) = self.perform(&prepared, input)?;
+        let Performed { refused, mut ended } = self.perform(&prepared, input)?;
         self.number += 1;
         let offered = prepared.maps.get(Field::Next).saturating_sub(refused.values().sum());
         self.drain(&prepared.maps, offered);
+        if let Some(how) = self.to.changed().filter(|_| ended.is_none()) {
+            ended = Some(Ended { at_ns: input.duration.as_nanos() as u64, astray: Some(how) });
+        }
+        let ended = ended.map(|ended| ended.not_before_what_came(&prepared.maps));
         let grown = self.read().since(&before);
         trial.refused = refused;
         let keep = self.options.keep_packets;
@@ -357,13 +417,14 @@ impl Measurer for LinkMeasurer {
             maps: &prepared.maps,
             due_ns: &due_ns,
             epoch_ns: prepared.maps.epoch().unwrap_or(0),
-            stopped_ns,
+            ended: ended.as_ref(),
             slices: self.options.slices,
+            leaves_by: self.from.port.interface(),
             arrival: &self.profile.arrival,
         };
         done.tell(&mut trial, packets.as_mut());
-        if stopped_ns.is_some() && trial.offered == 0 {
-            return Err(LinkError::Interrupted);
+        if let Some(ended) = ended.filter(|_| trial.offered == 0) {
+            return Err(ended.astray.map_or(LinkError::Interrupted, LinkError::Astray));
         }
         self.packets = packets;
         self.account(&mut trial, &grown);

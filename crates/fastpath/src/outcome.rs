@@ -1,6 +1,8 @@
 //! From the slots of a trial's frames to its counts, delays and slices.
 
-use crate::maps::{Field, Maps};
+use crate::field::Field;
+use crate::lookout::Ended;
+use crate::maps::Maps;
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
     Arrival, ArrivalFidelity, Caveat, Delay, DelayKind, Departed, Disturbance, Observed, PacketTimes, Slice,
@@ -15,9 +17,11 @@ pub(crate) struct Done<'a> {
     pub(crate) due_ns: &'a [u64],
     /// The start, on the kernel's clock.
     pub(crate) epoch_ns: u64,
-    /// When the user stopped it, after the start.
-    pub(crate) stopped_ns: Option<u64>,
+    /// Its end, where that was before its time.
+    pub(crate) ended: Option<&'a Ended>,
     pub(crate) slices: Option<u32>,
+    /// The interface where frames leave.
+    pub(crate) leaves_by: &'a str,
     pub(crate) arrival: &'a Arrival,
 }
 
@@ -49,12 +53,15 @@ impl Done<'_> {
     /// Says it in the trial; `packets` has room for the times of single frames.
     pub(crate) fn tell(&self, trial: &mut Trial, mut packets: Option<&mut PacketTimes>) {
         let input = trial.input;
-        if let Some(stopped_ns) = self.stopped_ns {
-            trial.duration = Duration::from_nanos(stopped_ns.max(1)).min(input.duration);
-            trial.caveats.push(Caveat::Interrupted);
+        if let Some(ended) = self.ended {
+            trial.duration = Duration::from_nanos(ended.at_ns.max(1)).min(input.duration);
+            trial.caveats.push(match &ended.astray {
+                None => Caveat::Interrupted,
+                Some(rule) => Caveat::RuleAppeared { rule: rule.clone() },
+            });
         }
         let length_ns = trial.duration.as_nanos() as u64;
-        let intended = self.due_ns.partition_point(|&due| due < length_ns);
+        let intended = self.intended(length_ns);
         let mut slices = Slices::new(Cut::of(length_ns, self.slices));
         let cut = slices.cut();
         let mut counted = vec![(0, 0); cut.slices()];
@@ -126,8 +133,24 @@ impl Done<'_> {
         let intended = intended as u64;
         if trial.offered < intended {
             let offered = trial.offered;
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });
+            let most = trial.refused.iter().max_by_key(|(_, frames)| **frames);
+            let error =
+                most.filter(|(_, frames)| 2 * **frames >= intended - offered).map(|(error, _)| error.clone());
+            let interface = error.is_some().then(|| self.leaves_by.to_owned());
+            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
         }
+    }
+
+    /// Frames that were due in so long; of a trial that was ended, those whose turn had come.
+    fn intended(&self, length_ns: u64) -> usize {
+        let due = self.due_ns.partition_point(|&due| due < length_ns);
+        let Some(ended) = self.ended else { return due };
+        let last_ns = self.epoch_ns + ended.at_ns;
+        let mut intended = due.min(self.maps.get(Field::Next) as usize);
+        while intended > 0 && self.maps.departed(intended - 1).is_some_and(|left| left > last_ns) {
+            intended -= 1;
+        }
+        intended
     }
 
     /// Frames that came behind one that was sent later (RFC 4737).

@@ -30,6 +30,8 @@ pub struct Link {
     pub other: Option<u32>,
     /// The namespace of that one, as numbered here; `None` if it is this one.
     pub other_namespace: Option<u32>,
+    /// Of a vxlan, the interface by which what it carries leaves.
+    pub carried_by: Option<u32>,
     /// Times that it found or lost its peer, or was switched off.
     pub carrier_changes: u64,
     /// A program looks at packets before anything else does (XDP).
@@ -71,14 +73,18 @@ impl Port {
 }
 
 /// What a queueing discipline dropped, and where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qdisc {
     /// Its interface.
     pub index: u32,
     /// In front of the interface, or behind it.
     pub side: Side,
+    /// Its kind, in the words of tc.
+    pub kind: String,
     /// Packets dropped.
     pub drops: u64,
+    /// Packets that wait in it now.
+    pub waiting: u64,
 }
 
 /// Where a queueing discipline stands.
@@ -133,6 +139,10 @@ impl Link {
                         let settings = Attributes::find(value, 0, 2).unwrap_or_default();
                         let age = Attributes::find(settings, 0, 4).and_then(|age| word(age, 0));
                         link.keeps_addresses = age != Some(0);
+                    }
+                    if link.kind == "vxlan" {
+                        let settings = Attributes::find(value, 0, 2).unwrap_or_default();
+                        link.carried_by = Attributes::find(settings, 0, 3).and_then(|below| word(below, 0));
                     }
                     let of_bridge = Attributes::find(value, 0, 4).is_some_and(|kind| text(kind) == "bridge");
                     let settings = Attributes::find(value, 0, 5).filter(|_| of_bridge);
@@ -198,27 +208,41 @@ impl Qdisc {
             return None;
         }
         let index = word(message.body, 4)?;
+        let kind = Attributes::find(message.body, FIXED, 1).map(text).unwrap_or_default();
         let side = match word(message.body, 12)? {
             ROOT => Side::Leaving,
-            INGRESS
-                if Attributes::find(message.body, FIXED, 1).is_some_and(|kind| text(kind) == "clsact") =>
-            {
-                Side::Either
-            }
+            INGRESS if kind == "clsact" => Side::Either,
             INGRESS => Side::Arriving,
             _ => return None,
         };
         let statistics = Attributes::find(message.body, FIXED, 7)?;
         let queue = Attributes::find(statistics, 0, 3)?;
-        Some(Self { index, side, drops: word(queue, 8)?.into() })
+        let (waiting, drops) = (word(queue, 0)?.into(), word(queue, 8)?.into());
+        Some(Self { index, side, kind, drops, waiting })
+    }
+
+    /// Whether all that it is given leaves as soon as the interface has room.
+    pub fn holds_nothing_back(&self) -> bool {
+        const PLAIN: [&str; 10] =
+            ["noqueue", "pfifo", "bfifo", "pfifo_fast", "mq", "fq", "fq_codel", "codel", "sfq", "prio"];
+        PLAIN.contains(&self.kind.as_str())
+    }
+
+    /// Packets that wait, by interface, in those in front of it.
+    pub fn waiting(qdiscs: &[Self]) -> BTreeMap<u32, u64> {
+        Self::sums(qdiscs, Side::Leaving, |qdisc| qdisc.waiting)
     }
 
     /// Drops by interface on one side.
     pub fn drops(qdiscs: &[Self], side: Side) -> BTreeMap<u32, u64> {
-        let mut drops = BTreeMap::new();
+        Self::sums(qdiscs, side, |qdisc| qdisc.drops)
+    }
+
+    fn sums(qdiscs: &[Self], side: Side, of: impl Fn(&Self) -> u64) -> BTreeMap<u32, u64> {
+        let mut sums = BTreeMap::new();
         for qdisc in qdiscs.iter().filter(|qdisc| qdisc.side == side) {
-            *drops.entry(qdisc.index).or_insert(0_u64) += qdisc.drops;
+            *sums.entry(qdisc.index).or_insert(0_u64) += of(qdisc);
         }
-        drops
+        sums
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::message::{Attributes, Message, Request, half, word};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The way to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,17 @@ pub struct Route {
     pub table: Option<u32>,
     /// Bytes of the longest packet that it carries in one piece, where that is known of it.
     pub mtu: Option<u32>,
+}
+
+/// A route of a table, whether or not a rule of routing asks that table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The first address that it leads to.
+    pub to: IpAddr,
+    /// So many bits of it have to be those of a packet's address.
+    pub bits: u8,
+    /// The interfaces by which it leads there.
+    pub through: Vec<u32>,
 }
 
 /// Packets whose way is asked for. What is not told of them (no port is 0) is met by no rule that tells packets by it.
@@ -118,6 +129,50 @@ impl Route {
     }
 }
 
+impl Entry {
+    /// Asks for all of them, of both versions and in all tables.
+    pub fn all() -> Request {
+        Request::all(GET_ROUTE, &[0; 12])
+    }
+
+    /// Reads one that leads to other hosts from a netlink message; `None` if it is another message, or torn.
+    pub fn read(message: Message<'_>) -> Option<Self> {
+        /// Bytes of `rtmsg`, and of a next hop among several.
+        const FIXED: usize = 12;
+        const HOP: usize = 8;
+        const TO_OTHERS: u8 = 1;
+        let &[family, bits, ..] = message.body else { return None };
+        if message.kind != NEW_ROUTE || *message.body.get(7)? != TO_OTHERS {
+            return None;
+        }
+        let any = || if family == IPV6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let attribute = |kind| Attributes::find(message.body, FIXED, kind);
+        let to = attribute(1).map_or_else(|| Some(any()), address)?;
+        let mut through: Vec<u32> = attribute(4).and_then(|value| word(value, 0)).into_iter().collect();
+        let mut hops = attribute(9).unwrap_or_default();
+        while let (Some(length), Some(interface)) = (half(hops, 0), word(hops, 4)) {
+            through.push(interface);
+            hops = hops.get(usize::from(length).max(HOP).next_multiple_of(4)..).unwrap_or_default();
+        }
+        Some(Self { to, bits, through })
+    }
+
+    /// Whether it leads to an address.
+    pub fn leads_to(&self, address: IpAddr) -> bool {
+        let differ = match (self.to, address) {
+            (IpAddr::V4(to), IpAddr::V4(address)) => (to.to_bits() ^ address.to_bits()).leading_zeros(),
+            (IpAddr::V6(to), IpAddr::V6(address)) => (to.to_bits() ^ address.to_bits()).leading_zeros(),
+            _ => return false,
+        };
+        differ >= self.bits.into()
+    }
+
+    /// Whether it leads to all addresses, or to half of them: two such routes make one to all.
+    pub fn is_wide(&self) -> bool {
+        self.bits <= 1
+    }
+}
+
 impl Neighbour {
     /// Asks for what is known of one behind an interface.
     pub fn asked(through: u32, address: IpAddr) -> Request {
@@ -188,4 +243,45 @@ pub fn address(value: &[u8]) -> Option<IpAddr> {
         return Some(octets.into());
     }
     <[u8; 16]>::try_from(value).ok().map(IpAddr::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::attribute;
+
+    fn read(family: u8, bits: u8, kind: u8, attributes: &[Vec<u8>]) -> Option<Entry> {
+        let mut body = vec![family, bits, 0, 0, 254, 3, 0, kind, 0, 0, 0, 0];
+        body.extend(attributes.concat());
+        Entry::read(Message { kind: NEW_ROUTE, number: 1, body: &body })
+    }
+
+    #[test]
+    fn a_route_of_any_table_leads_to_what_its_bits_say_by_all_its_interfaces() {
+        let by = |index: u32| attribute(4, &index.to_ne_bytes());
+        let half = read(IPV4, 1, 1, &[attribute(1, &[128, 0, 0, 0]), by(7)]).unwrap();
+        assert_eq!((half.is_wide(), half.through.as_slice()), (true, &[7][..]));
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(
+            ["198.18.0.1", "10.0.0.1", "fe80::1"].map(|to| half.leads_to(address(to))),
+            [true, false, false]
+        );
+        let net = read(IPV4, 15, 1, &[attribute(1, &[198, 18, 0, 0]), by(7)]).unwrap();
+        assert!(
+            net.leads_to(address("198.19.255.1")) && !net.leads_to(address("198.20.0.1")) && !net.is_wide()
+        );
+        let hop = |index: u32, more: &[u8]| {
+            let length = 8 + more.len() as u16;
+            [&length.to_ne_bytes()[..], &[0, 0], &index.to_ne_bytes(), more].concat()
+        };
+        let hops = [hop(3, &attribute(5, &[10, 0, 0, 1])), hop(5, &[])].concat();
+        let all = read(IPV6, 0, 1, &[attribute(9, &hops)]).unwrap();
+        assert_eq!((all.to, all.through.as_slice()), (address("::"), &[3, 5][..]));
+        assert!(all.leads_to(address("2001:db8::1")) && !all.leads_to(address("10.0.0.1")));
+        assert_eq!(
+            read(IPV4, 32, 2, &[attribute(1, &[10, 0, 0, 1]), by(1)]),
+            None,
+            "one of its own addresses"
+        );
+    }
 }

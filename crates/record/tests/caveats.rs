@@ -36,6 +36,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         FellSilent { at_ns, offered }
         WaitingGrew { from_ns, to_ns, duration_ns }
         AnswersAfterDrain { lost, late, drain_ns, fastest_ns, slowest_ns }
+        StillQueued { lost, queued }
         ClockStepped { steps, largest_ns }
         StampsMissing { packets }
         DelayUnknown { packets }

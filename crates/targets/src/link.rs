@@ -4,11 +4,13 @@ use super::{Kind, Opened, Opening, Scheme};
 use crate::parameters::parameters;
 use dropline_account::Snapshot;
 use dropline_failure::{Failure, nearest};
-use dropline_fastpath::{Counting, Engine, LinkEnd, LinkError, LinkMeasurer, LinkOptions};
-use dropline_traffic::Counters;
+use dropline_fastpath::frame::{Aim, MOST_FLOWS};
+use dropline_fastpath::{Counting, Engine, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop};
+use dropline_traffic::{Counters, Usage};
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
+use std::net::Ipv4Addr;
 
-const NAMES: [&str; 2] = ["engine", "used"];
+const NAMES: [&str; 8] = ["engine", "used", "via", "mac", "src", "dst", "vlan", "flows"];
 
 /// Two interfaces, and how frames go from the first to the second.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +18,8 @@ pub(super) struct Link {
     from: LinkEnd,
     to: LinkEnd,
     engine: Engine,
+    aim: Aim,
+    next_hop: Option<NextHop>,
     /// Whether they may be interfaces that others use.
     though_used: bool,
 }
@@ -27,7 +31,11 @@ pub(super) const SCHEME: Scheme = Scheme {
         ("link:lab/near,lab/far", "a device between two interfaces, each written IF or NETNS/IF"),
         (
             "link:near,far?engine=packet",
-            "the same with another engine: auto, xdp or packet (further parameter: used)",
+            "the same with another engine: auto, xdp or packet (further parameters: used, vlan, flows)",
+        ),
+        (
+            "link:near,far?via=10.0.1.1&src=10.0.1.2&dst=10.0.2.2",
+            "a router between them, by its address on the first side (or mac=), from and to addresses on either",
         ),
     ],
     parse: |rest| parse(rest).map(Kind::Link),
@@ -43,13 +51,37 @@ fn parse(word: &str) -> Result<Link, Failure> {
         true => Err(Failure::usage(format!("link:{ends} is not a pair of interfaces; write link:A,B"))),
         false => LinkEnd::parse(word).map_err(Failure::usage),
     };
-    let mut link = Link { from: port(from)?, to: port(to)?, engine: Engine::Auto, though_used: false };
+    let mut link = Link {
+        from: port(from)?,
+        to: port(to)?,
+        engine: Engine::Auto,
+        aim: Aim::default(),
+        next_hop: None,
+        though_used: false,
+    };
     for (name, value) in parameters {
         let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
         match name {
             "engine" => {
                 let named = Engine::ALL.into_iter().find(|(word, _)| *word == value);
                 link.engine = named.ok_or_else(|| wrong("there are auto, xdp and packet"))?.1;
+            }
+            "via" | "mac" if link.next_hop.is_some() => return Err(wrong("via or mac, and once")),
+            "via" => link.next_hop = Some(NextHop::Address(station(value).ok_or_else(|| wrong(ADDRESS))?)),
+            "mac" => {
+                let hardware = hardware(value)
+                    .ok_or_else(|| wrong("not a station's address such as 02:00:5e:10:00:01"))?;
+                link.next_hop = Some(NextHop::Hardware(hardware));
+            }
+            "src" => link.aim.source = station(value).ok_or_else(|| wrong(ADDRESS))?,
+            "dst" => link.aim.destination = station(value).ok_or_else(|| wrong(ADDRESS))?,
+            "vlan" => {
+                let vlan = value.parse().ok().filter(|vlan| (1..=4094).contains(vlan));
+                link.aim.vlan = Some(vlan.ok_or_else(|| wrong("a number from 1 to 4094"))?);
+            }
+            "flows" => {
+                let flows = value.parse().ok().filter(|flows| (1..=MOST_FLOWS).contains(flows));
+                link.aim.flows = flows.ok_or_else(|| wrong("a number from 1 to 16384"))?;
             }
             "used" => match value {
                 "yes" => link.though_used = true,
@@ -68,10 +100,31 @@ fn parse(word: &str) -> Result<Link, Failure> {
     Ok(link)
 }
 
+const ADDRESS: &str = "not the IPv4 address of a station";
+
+/// An address that one station has.
+fn station(word: &str) -> Option<Ipv4Addr> {
+    let is_one = |address: &Ipv4Addr| {
+        !address.is_unspecified()
+            && !address.is_multicast()
+            && !address.is_broadcast()
+            && !address.is_loopback()
+    };
+    word.parse().ok().filter(is_one)
+}
+
+/// The hardware address of one station.
+fn hardware(word: &str) -> Option<[u8; 6]> {
+    let bytes = word.split(':').map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2));
+    let address: [u8; 6] = bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()?;
+    (address[0] & 1 == 0 && address != [0; 6]).then_some(address)
+}
+
 pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure> {
     let options = LinkOptions {
         engine: link.engine,
-        though_used: link.though_used,
+        aim: link.aim.clone(),
+        next_hop: link.next_hop,
         slices: opening.slices,
         keep_packets: opening.keep_packets,
         first_trial: opening.first_trial,
@@ -83,7 +136,8 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
         let counters = Counters::between([0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())));
         counters.map(|counters| Box::new(Counted(counters)) as Box<dyn Counting>).ok()
     };
-    let measurer = LinkMeasurer::open(ends, profile.clone(), options, count()).map_err(failure)?;
+    let known = ends.map(|end| (end, known(end, link)));
+    let measurer = LinkMeasurer::open(known, profile.clone(), options, count()).map_err(failure)?;
     Ok(Opened {
         note: Some(format!("frames of IPv4 and UDP from {} to {}, one way", link.from, link.to)),
         generator: Some(measurer.means()),
@@ -92,12 +146,26 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
     })
 }
 
+/// What the kernel tells of one end; what cannot be looked at may be in use.
+fn known(end: &LinkEnd, link: &Link) -> Known {
+    let found = Usage::of(end.namespace().as_deref(), end.interface(), link.aim.destination.into());
+    let Usage { used, in_front } = found.unwrap_or_else(|why| Usage {
+        used: Some(format!("may be used, as that could not be looked at ({why})")),
+        in_front: None,
+    });
+    Known { used: used.filter(|_| !link.though_used), in_front }
+}
+
 /// The counters of the namespaces between.
 struct Counted(Counters);
 
 impl Counting for Counted {
     fn read(&mut self) -> Snapshot {
         self.0.read()
+    }
+
+    fn waiting(&mut self) -> u64 {
+        self.0.waiting()
     }
 
     fn last(&self) -> Option<(u64, u32)> {
@@ -122,15 +190,15 @@ fn failure(why: LinkError) -> Failure {
             "run it as root; a network namespace of your own does not do, as BPF asks for the machine's privilege",
         ),
         LinkError::NothingCame { .. } => Failure::environment(why).advice(
-            "is the device between them up, and does it forward what is for the second interface's hardware address? Frames are of \
-             IPv4, from 198.18.0.1 to 198.19.0.1; a router is not asked for its own address",
+            "is the device between them up, and does it forward what is for the second interface's hardware address? A router has to be \
+             named: via=ITS_ADDRESS&src=OURS&dst=OURS_BEHIND_IT in the target. Frames are of IPv4, from 198.18.0.1 to 198.19.0.1 \
+             where you do not say",
+        ),
+        LinkError::NoNextHop { .. } => Failure::environment(why).advice(
+            "via= is the router's own address at the first interface, and src= one of the same network, in which it answers",
         ),
         LinkError::Engine { .. } => Failure::environment(why).advice("engine=packet works with every interface; engine=auto chooses"),
-        LinkError::Changed { .. } => Failure::environment(why).advice("the counts of that trial are not of a device any more: begin it again"),
-        LinkError::Silent { .. } => Failure::environment(why).advice(
-            "does the device still forward what is for the second interface? A bridge that forgot where that is sends its frames to \
-             every port",
-        ),
+        LinkError::Astray(_) => Failure::environment(why).advice("see to the interface, and begin again"),
         LinkError::NoInterface { .. }
         | LinkError::Namespace { .. }
         | LinkError::Unfit { .. }
@@ -167,6 +235,32 @@ mod tests {
         assert_eq!((link.engine, link.though_used), (Engine::Packet, true));
         let plain = parse("a,b").unwrap();
         assert_eq!((plain.engine, plain.though_used), (Engine::Auto, false));
+        assert_eq!((plain.aim, plain.next_hop), (Aim::default(), None));
+        let routed = parse("a,b?via=10.0.1.1&src=10.0.1.2&dst=10.0.2.2&vlan=5&flows=64").unwrap();
+        assert_eq!(routed.next_hop, Some(NextHop::Address(Ipv4Addr::new(10, 0, 1, 1))));
+        let aim = Aim {
+            source: Ipv4Addr::new(10, 0, 1, 2),
+            destination: Ipv4Addr::new(10, 0, 2, 2),
+            vlan: Some(5),
+            flows: 64,
+        };
+        assert_eq!(routed.aim, aim);
+        let by_hardware = parse("a,b?mac=02:00:5e:10:00:01").unwrap();
+        assert_eq!(by_hardware.next_hop, Some(NextHop::Hardware([2, 0, 0x5e, 0x10, 0, 1])));
+        for bad in [
+            "via=10.0.1.1&mac=02:00:5e:10:00:01",
+            "via=fe80::1",
+            "src=0.0.0.0",
+            "dst=224.0.0.1",
+            "mac=01:00:5e:10:00:01",
+            "mac=2:0:5e:10:0:1",
+            "vlan=0",
+            "vlan=4095",
+            "flows=0",
+            "flows=16385",
+        ] {
+            assert_eq!(parse(&format!("a,b?{bad}")).unwrap_err().exit_code(), 2, "{bad}");
+        }
         for bad in ["", "a", "a,", ",b", "a,b,c", "a,b?engine=dpdk", "a,b?used=1", "a,b?engin=xdp", "a/b/c,d"]
         {
             assert_eq!(parse(bad).unwrap_err().exit_code(), 2, "{bad}");

@@ -24,4 +24,5 @@ pub(crate) mod socket_table;
 pub mod tables;
 mod tracked;
 pub(crate) mod transforms;
+pub mod usage;
 pub(crate) mod view;

@@ -31,6 +31,7 @@ pub use closed_loop::report::{ClientPacket, ClientReport};
 pub use error::{BindError, Detour, NoLeash, UdpError};
 pub use kernel::quota::{Quota, Quotas};
 pub use kernel::socket_table::AtSocket;
+pub use kernel::usage::Usage;
 pub use losses::counters::Counters;
 pub use losses::evidence::Watching;
 pub use losses::target_socket::TargetSocket;

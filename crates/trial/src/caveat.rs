@@ -167,6 +167,13 @@ pub enum Caveat {
         /// What the slowest answer took that was in time, in ns.
         slowest_ns: u64,
     },
+    /// Packets still waited in a queue of the way when the wait for them was over.
+    StillQueued {
+        /// Packets that were lost, these included.
+        lost: u64,
+        /// Packets that waited.
+        queued: u64,
+    },
     /// The clock that stamps packets was set during the trial.
     ClockStepped {
         /// How often.
@@ -702,6 +709,7 @@ impl Caveat {
             Self::WaitingGrew { .. } => "waiting_grew",
             Self::FellSilent { .. } => "fell_silent",
             Self::AnswersAfterDrain { .. } => "answers_after_drain",
+            Self::StillQueued { .. } => "still_queued",
             Self::ClockStepped { .. } => "clock_stepped",
             Self::StampsMissing { .. } => "stamps_missing",
             Self::DelayUnknown { .. } => "delay_unknown",

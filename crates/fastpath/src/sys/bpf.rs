@@ -6,12 +6,15 @@ use std::mem::{size_of, size_of_val};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
 const MAP_CREATE: libc::c_int = 0;
+const MAP_UPDATE: libc::c_int = 2;
 const PROG_LOAD: libc::c_int = 5;
 const PROG_RUN: libc::c_int = 10;
 const LINK_CREATE: libc::c_int = 28;
 const LINK_UPDATE: libc::c_int = 29;
 
 const MAP_TYPE_ARRAY: u32 = 2;
+/// An array of interfaces: the kernel takes one out when it goes away, or into another namespace.
+const MAP_TYPE_DEVICES: u32 = 14;
 /// `BPF_F_MMAPABLE`.
 const MAPPABLE: u32 = 1 << 10;
 const PROG_TYPE_XDP: u32 = 6;
@@ -29,7 +32,7 @@ fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
     checked(unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of_val(attributes)) })
 }
 
-/// An array that programs and this process share.
+/// An array that programs and this process share, or one of interfaces.
 #[derive(Debug)]
 pub(crate) struct Map {
     pub(super) file: OwnedFd,
@@ -42,6 +45,30 @@ impl Map {
     /// # Errors
     /// If this user may not, or there is no memory.
     pub(crate) fn array(value_bytes: u32, entries: u32) -> io::Result<Self> {
+        Self::of(MAP_TYPE_ARRAY, value_bytes, entries, MAPPABLE)
+    }
+
+    /// One that holds an interface of the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// If this user may not, or the interface is gone.
+    pub(crate) fn device(interface: u32) -> io::Result<Self> {
+        #[repr(C)]
+        struct Update {
+            map: u32,
+            padding: u32,
+            key: u64,
+            value: u64,
+            flags: u64,
+        }
+        let map = Self::of(MAP_TYPE_DEVICES, size_of_val(&interface) as u32, 1, 0)?;
+        let first = 0_u32;
+        let (key, value) = ((&raw const first) as u64, (&raw const interface) as u64);
+        bpf(MAP_UPDATE, &Update { map: map.number(), padding: 0, key, value, flags: 0 })?;
+        Ok(map)
+    }
+
+    fn of(kind: u32, value_bytes: u32, entries: u32, flags: u32) -> io::Result<Self> {
         #[repr(C)]
         struct Create {
             kind: u32,
@@ -50,7 +77,7 @@ impl Map {
             entries: u32,
             flags: u32,
         }
-        let create = Create { kind: MAP_TYPE_ARRAY, key_bytes: 4, value_bytes, entries, flags: MAPPABLE };
+        let create = Create { kind, key_bytes: 4, value_bytes, entries, flags };
         let file = owned(bpf(MAP_CREATE, &create)?)?;
         Ok(Self { file, bytes: value_bytes as usize * entries as usize })
     }

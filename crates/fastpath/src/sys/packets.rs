@@ -4,6 +4,7 @@ use super::{checked, owned};
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::time::Duration;
 
 /// A socket that takes whole Ethernet frames for one interface.
 #[derive(Debug)]
@@ -19,23 +20,46 @@ pub(crate) struct Sent {
 }
 
 impl FrameSocket {
-    /// Opens one on an interface of the namespace of the calling thread.
+    /// Opens one on an interface of the namespace of the calling thread, which receives nothing.
     ///
     /// # Errors
     /// If this user may not (`CAP_NET_RAW`), or the interface is gone.
     pub(crate) fn open(interface: u32) -> io::Result<Self> {
-        // SAFETY: makes a socket. Of protocol 0 it receives nothing.
+        Self::hearing(interface, 0)
+    }
+
+    /// The same that receives frames of one type.
+    ///
+    /// # Errors
+    /// As of `open`.
+    pub(crate) fn hearing(interface: u32, ethertype: u16) -> io::Result<Self> {
+        // SAFETY: makes a socket. Of protocol 0 it receives nothing, until it is bound.
         let socket = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         let socket = owned(socket.into())?;
         // SAFETY: a plain C structure for which all zeroes is a value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_ifindex = interface as libc::c_int;
+        address.sll_protocol = ethertype.to_be();
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         // SAFETY: the kernel reads the address, of the length given.
         let bound = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
         checked(bound.into())?;
         Ok(Self(socket))
+    }
+
+    /// The next frame, if one comes in time.
+    pub(crate) fn receive(&self, within: Duration) -> Option<Vec<u8>> {
+        let mut wanted = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the kernel reads and writes one pollfd, which lives here.
+        let ready = unsafe { libc::poll(&raw mut wanted, 1, within.as_millis() as libc::c_int) };
+        let mut frame = vec![0; 256];
+        // SAFETY: the kernel writes at most so many bytes into the frame.
+        let read = (ready > 0).then(|| unsafe {
+            libc::recv(self.0.as_raw_fd(), frame.as_mut_ptr().cast(), frame.len(), libc::MSG_DONTWAIT)
+        })?;
+        frame.truncate(usize::try_from(read).ok()?);
+        Some(frame)
     }
 
     /// Gives it frames, in order, until it refuses one.

@@ -4,7 +4,8 @@ use super::netlink::Netlink;
 use dropline_netrules::bridging::Entry;
 use dropline_netrules::links::{Link, Qdisc};
 use dropline_netrules::message::{Attributes, Request, word};
-use dropline_netrules::routes::{Flow, Neighbour, Route, written};
+use dropline_netrules::routes::{self, Flow, Neighbour, Route, written};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
 
@@ -61,6 +62,25 @@ pub(crate) fn bridge_tables(netlink: &mut Netlink) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     netlink.ask(&Entry::all(), |message| entries.extend(Entry::read(message)))?;
     Ok(entries)
+}
+
+/// The routes of all tables that lead to other hosts.
+pub(super) fn routes(netlink: &mut Netlink) -> io::Result<Vec<routes::Entry>> {
+    let mut entries = Vec::new();
+    netlink.ask(&routes::Entry::all(), |message| entries.extend(routes::Entry::read(message)))?;
+    Ok(entries)
+}
+
+/// Interfaces with an address that reaches beyond their link.
+pub(super) fn addressed(netlink: &mut Netlink) -> io::Result<BTreeSet<u32>> {
+    const OF_LINK: u8 = 253;
+    let mut found = BTreeSet::new();
+    netlink.ask(&Request::all(GET_ADDRESS, &[0; 8]), |message| {
+        let reaches =
+            message.kind == NEW_ADDRESS && message.body.get(3).is_some_and(|&scope| scope < OF_LINK);
+        found.extend(word(message.body, 4).filter(|_| reaches));
+    })?;
+    Ok(found)
 }
 
 /// Whether one of this namespace's addresses is one of its interface `index`.

@@ -164,6 +164,16 @@ impl Counters {
         &self.unseen
     }
 
+    /// Packets that wait in front of interfaces that the trial's packets pass, now.
+    pub fn waiting(&mut self) -> u64 {
+        let of = |seat: &mut Seat| {
+            let waiting = Qdisc::waiting(&seat.view.qdiscs().unwrap_or_default());
+            let passed = |index: &u32| seat.leaves.is_empty() || seat.leaves.contains_key(index);
+            waiting.iter().filter(|(index, _)| passed(index)).map(|(_, packets)| packets).sum::<u64>()
+        };
+        self.places.iter_mut().map(of).sum()
+    }
+
     /// Everything that can be read, now.
     pub fn read(&mut self) -> Snapshot {
         let target = self.target_sockets().filter(|_| self.sockets);
@@ -236,9 +246,14 @@ impl Seat {
             self.role == Role::Far && self.view.route(source).is_some_and(|route| route.local);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
         let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
+        let waiting = Qdisc::waiting(known);
         let sides = [drops(Side::Leaving), drops(Side::Arriving), drops(Side::Either)];
         let sides = sides.each_ref().map(Option::as_ref);
-        let devices = links.map(|links| links.iter().map(|link| self.device(link, sides)).collect());
+        let device = |link: &Link| Device {
+            queue_waiting: waiting.get(&link.index).copied().unwrap_or(0),
+            ..self.device(link, sides)
+        };
+        let devices = links.map(|links| links.iter().map(device).collect());
         Space {
             id: self.view.id,
             role: self.role,
@@ -302,6 +317,7 @@ impl Seat {
             transmitted: link.transmitted,
             transmit_drops: link.transmit_drops,
             queue_drops: leaving.map(of),
+            queue_waiting: 0,
             ingress_drops: arriving.map_or(0, of),
             filter_drops: either.map_or(0, of),
         }

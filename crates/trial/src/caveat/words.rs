@@ -171,6 +171,12 @@ impl fmt::Display for Caveat {
                     drain_for(*drain_ns, *slowest_ns)
                 )
             }
+            Self::StillQueued { lost, queued } => write!(
+                f,
+                "{queued} of {} still waited in a queue of the way when the drain ended: nothing dropped them, and they came too late to \
+                 count; a longer --drain waits for them",
+                number_of(*lost, "lost packet")
+            ),
             Self::ClockStepped { steps, largest_ns } => write!(
                 f,
                 "the clock was set during the trial ({}), by up to {} us: packets stamped just then have the \

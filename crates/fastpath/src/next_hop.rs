@@ -1,0 +1,108 @@
+//! A router between the two interfaces: what its hardware address is, and answers where it asks for ours.
+
+use crate::arp::{Arp, Operation};
+use crate::error::LinkError;
+use crate::frame::Aim;
+use crate::link_end::Opened;
+use crate::sys::FrameSocket;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Who forwards frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHop {
+    /// Whoever has this address, who is asked for his hardware address.
+    Address(Ipv4Addr),
+    /// Whoever has this hardware address.
+    Hardware([u8; 6]),
+}
+
+/// So often, and so long each time, a router is asked for its address.
+const TIMES: u32 = 3;
+const WAIT: Duration = Duration::from_secs(1);
+/// Between two looks at whether anybody still wants answers.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl NextHop {
+    /// Its hardware address.
+    pub(crate) fn find(self, from: &Opened, aim: &Aim, stop: &AtomicBool) -> Result<[u8; 6], LinkError> {
+        let hop = match self {
+            Self::Hardware(hardware) => return Ok(hardware),
+            Self::Address(hop) => hop,
+        };
+        let socket = listening(from)?;
+        let asks = Arp::asks(from.hardware, aim.source, hop).frame(aim.vlan);
+        for _ in 0..TIMES {
+            socket.send(std::slice::from_ref(&asks));
+            let until = Instant::now() + WAIT;
+            while Instant::now() < until {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(LinkError::Interrupted);
+                }
+                let heard = socket.receive(LOOK).and_then(|frame| Arp::read(&frame));
+                let answer = heard.filter(|said| said.operation == Operation::Answers && said.address == hop);
+                if let Some(answer) = answer {
+                    return Ok(answer.hardware);
+                }
+            }
+        }
+        Err(LinkError::NoNextHop { hop, from: from.port.to_string() })
+    }
+}
+
+/// Answers for our addresses at both ends, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    ended: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Answering {
+    /// For the addresses that frames come from at the first end, and for the one that they go to at the other.
+    pub(crate) fn of([from, to]: [&Opened; 2], aim: &Aim) -> Result<Self, LinkError> {
+        let mut answering = Self { ended: Arc::default(), threads: Vec::new() };
+        for (port, first, count) in [(from, aim.source, aim.flows), (to, aim.destination, 1)] {
+            let socket = listening(port)?;
+            let (hardware, vlan, ended) = (port.hardware, aim.vlan, Arc::clone(&answering.ended));
+            let is_ours =
+                move |address: Ipv4Addr| address.to_bits().wrapping_sub(first.to_bits()) < count.into();
+            let answer = move || {
+                while !ended.load(Ordering::Relaxed) {
+                    let heard = socket.receive(LOOK).and_then(|frame| Arp::read(&frame));
+                    let asks =
+                        heard.filter(|said| said.operation == Operation::Asks && is_ours(said.to_address));
+                    // Whoever asks for an address that he claims himself is told nothing.
+                    if let Some(asks) = asks.filter(|said| said.address != said.to_address) {
+                        socket.send(&[asks.answered(hardware).frame(vlan)]);
+                    }
+                }
+            };
+            answering
+                .threads
+                .push(Builder::new().name("answers".into()).spawn(answer).map_err(LinkError::Thread)?);
+        }
+        Ok(answering)
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// A socket that hears who asks for addresses at a port.
+fn listening(port: &Opened) -> Result<FrameSocket, LinkError> {
+    let index = port.seen.index;
+    let socket = port.space.inside(|| FrameSocket::hearing(index, libc::ETH_P_ARP as u16))?;
+    socket.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))
+}
+
+/// A hardware address as it is mostly written: `02:00:5e:10:00:01`.
+pub(crate) fn written(hardware: [u8; 6]) -> String {
+    hardware.map(|byte| format!("{byte:02x}")).join(":")
+}
