@@ -4,7 +4,7 @@ use super::filing::directory;
 use super::{DONE, FAILED, style};
 use crate::args::{
     HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs, HistoryPruneArgs,
-    HistoryVerb, WantedArgs,
+    HistorySource, HistoryVerb, WantedArgs,
 };
 use crate::output as out;
 use dropline_archive::whole_file;
@@ -24,7 +24,11 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
 }
 
 fn add(args: &HistoryAddArgs) -> Result<u8, Failure> {
-    let added = history::add(&directory(args.history.as_deref())?, &args.files, args.unfinished)?;
+    let directory = directory(args.history.as_deref())?;
+    let added = match args.from {
+        None => history::add(&directory, &args.files, args.unfinished)?,
+        Some(HistorySource::Csit) => history::add_of_csit(&directory, &args.files)?,
+    };
     if args.json {
         out::print_json(&added)?;
     } else {
