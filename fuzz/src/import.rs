@@ -1,12 +1,14 @@
 //! Files that others wrote.
 
 use super::text;
-use dropline_distributions::export;
 use dropline_distributions::import::{Format, Hints};
+use dropline_distributions::{csit, export};
+use dropline_record::Record;
 use dropline_stats::counted::MOST_EVENTS;
 
 /// What is read has all of its events, and is stored and read again as it is.
 pub fn check(bytes: &[u8]) {
+    of_csit(bytes);
     let text = &*text(bytes);
     let looked_at = Format::of(text).unwrap_or(Format::Raw);
     for format in Format::all() {
@@ -23,5 +25,16 @@ pub fn check(bytes: &[u8]) {
         }
         let stored = export::lines("fuzz", looked_at, &imported);
         assert_eq!(Format::Record.parse(&stored, &Hints::default()).as_ref(), Ok(&imported));
+    }
+}
+
+/// Each test is a record that can be read, or is refused in words.
+fn of_csit(bytes: &[u8]) {
+    for test in csit::tests(bytes).into_iter().flatten() {
+        match test.record.map(|text| Record::read(&text)) {
+            Ok(Ok(record)) => assert!(record.is_finished() && record.answers().is_some()),
+            Ok(Err(why)) => assert!(!why.to_string().is_empty()),
+            Err(why) => assert!(!why.to_string().is_empty()),
+        }
     }
 }

@@ -25,12 +25,15 @@ static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
 
 const KEEPING: [&str; 5] =
     ["flowgraph-latency", "poisson-loss", "search-coverage", "search-real", "wakeup-cyclictest"];
+/// The first byte of what was the last to come.
+const TREND_POWER: u8 = b'8';
 
 /// What is read is called what was written, is held without a panic, and is refused in words.
 pub fn check(bytes: &[u8]) {
     let Some((&which, bytes)) = bytes.split_first() else { return };
     let word = &*text(bytes);
     match usize::from(which) % 8 {
+        _ if which == TREND_POWER => kept("trend-power", word),
         5 => condition(word),
         6 => address(word),
         7 => {
@@ -38,10 +41,14 @@ pub fn check(bytes: &[u8]) {
                 assert_eq!(cpus.to_string().parse().ok(), Some(cpus), "CPUs are read as they are printed");
             }
         }
-        experiment => match of_runs(KEEPING[experiment], word).expect("an experiment that keeps runs") {
-            Ok(study) => assert!(!study.title.is_empty()),
-            Err(why) => assert!(!why.to_string().is_empty()),
-        },
+        experiment => kept(KEEPING[experiment], word),
+    }
+}
+
+fn kept(experiment: &str, word: &str) {
+    match of_runs(experiment, word).expect("an experiment that keeps runs") {
+        Ok(study) => assert!(!study.title.is_empty()),
+        Err(why) => assert!(!why.to_string().is_empty()),
     }
 }
 

@@ -145,13 +145,19 @@ impl Rereadable {
         }
         let read = bytes(path, MOST_BYTES).map_err(|why| why.of(path))?;
         let name = if is_stdin { OsStr::new("standard input") } else { path.file_name().unwrap_or_default() };
-        let kept = Scratch::new().and_then(|directory| {
-            let file = directory.path().join(name);
-            std::fs::write(&file, read).map(|()| (file, directory))
-        });
-        let (file, directory) =
-            kept.map_err(|why| Failure::environment(format!("cannot keep {}: {why}", path.display())))?;
-        Ok(Self { path: file, _kept: Some(directory) })
+        Self::kept(name, &read)
+            .map_err(|why| Failure::environment(format!("cannot keep {}: {why}", path.display())))
+    }
+
+    /// What was made here, under this name, as a file.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    pub fn kept(name: &OsStr, bytes: &[u8]) -> std::io::Result<Self> {
+        let directory = Scratch::new()?;
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes)?;
+        Ok(Self { path, _kept: Some(directory) })
     }
 
     /// A file with what was named.

@@ -11,7 +11,7 @@ pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs
 pub(crate) use filing::{FilingArgs, VARIABLE};
 pub(crate) use history::{
     DirectoryArgs, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs,
-    HistoryPruneArgs, HistoryVerb, TrendArgs, WantedArgs,
+    HistoryPruneArgs, HistorySource, HistoryVerb, TrendArgs, WantedArgs,
 };
 pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 

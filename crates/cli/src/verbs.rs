@@ -38,6 +38,7 @@ use dropline_targets::ProgramFile;
 use dropline_verbs::fail_if::{Asked, Checked, FailIf};
 use dropline_verbs::search::Conditions;
 use heartbeat::HeartbeatArgs;
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,7 +83,7 @@ impl Verb {
             Self::Import(args) => import::run(&args),
             Self::Report(args) => report::run(&args),
             Self::Compare(args) => compare::run(&args, words),
-            Self::Trend(args) => trend::run(&args),
+            Self::Trend(args) => trend::run(&args, words),
             Self::History(args) => history::run(&args),
             Self::View(args) => view::run(&args),
             Self::Inject(args) => inject::run(&args, words),
@@ -144,6 +145,7 @@ fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Condit
         slices: traffic.measured.slices,
         generator_limit: None,
         moving: plan::moving(traffic)?,
+        labels: BTreeMap::new(),
         program: ProgramFile::Own,
     })
 }

@@ -45,6 +45,16 @@ fn begun(number: usize) -> String {
 }
 
 #[test]
+fn a_search_that_is_refused_leaves_no_record() {
+    let bench = Bench::new();
+    let refused = bench.run(&["search", "sim:soft", "--goal", "p99<200us", "--history", "nights", "-q"]);
+    assert!(refused.code == Some(2) && refused.errors.contains("bounds the delay"), "{}", refused.errors);
+    let listed = bench.done(&["history", "list", "nights", "--json"]).json();
+    assert_eq!(listed["records"].as_array().unwrap().len(), 0, "{listed}");
+    assert_eq!(listed["left_out"].as_array().unwrap().len(), 0, "{listed}");
+}
+
+#[test]
 fn a_link_to_a_directory_elsewhere_is_told_and_nothing_is_filed_behind_it() {
     let bench = history(2);
     let night = bench.path("nights/2026/03/01");

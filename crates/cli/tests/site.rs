@@ -110,6 +110,14 @@ fn what_is_not_a_page_of_ours_is_not_touched_and_what_did_not_change_is_not_draw
     let refused = site(&[]);
     assert!(refused.code == Some(2) && refused.errors.contains("is not written over"), "{}", refused.errors);
     assert_eq!(files(&bench.path("public")).len(), 1);
+    // So is one in the place of a record's page.
+    std::fs::remove_file(bench.path("public/index.html")).unwrap();
+    let last = first.keys().rfind(|page| page.starts_with("record/")).unwrap();
+    std::fs::create_dir_all(bench.path("public").join(last).parent().unwrap()).unwrap();
+    bench.write(&format!("public/{last}"), "<p>my own page");
+    let refused = site(&[]);
+    assert!(refused.code == Some(2) && refused.errors.contains("is not written over"), "{}", refused.errors);
+    assert_eq!(files(&bench.path("public")).len(), 1, "nothing was drawn");
     for (words, says) in [
         (&["report", "nights", "other", "--site", "p"][..], "one history"),
         (&["report", "nowhere", "--site", "p"], "there is no history"),

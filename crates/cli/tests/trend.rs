@@ -288,3 +288,132 @@ fn the_page_has_the_answer_the_plot_and_the_changes() {
     assert!(page.contains("<svg") && page.contains("data-verdict=\"regressed\""), "{page}");
     bench.done(&["trend", "nights", "--html", "trend.html"]);
 }
+
+/// The same nights as those of a simulated target, in a history: it can be searched again.
+fn nights_of(bench: &Bench, target: &str, count: usize, fell: usize) {
+    std::fs::create_dir_all(bench.path("nights")).unwrap();
+    for index in 0..count {
+        let record = night(index, index >= fell, commit(index)).replace("exec:./service", target);
+        bench.write(&format!("nights/{index:03}.jsonl"), &record);
+    }
+    bench.done(&["history", "index", "nights"]);
+}
+
+/// The change of the only history.
+fn change(bench: &Bench) -> Value {
+    let found = json(bench, &["nights"]);
+    let of_target = |series: &&Value| !list(series, "changes").is_empty();
+    let series = list(&found, "series").iter().find(of_target).unwrap_or_else(|| panic!("a change: {found}"));
+    assert!(list(&found, "left_out").is_empty(), "{found}");
+    list(series, "changes")[0].clone()
+}
+
+const CONFIRM: [&str; 5] = ["trend", "nights", "--confirm", "--fail-if", "regressed"];
+
+#[test]
+fn a_suspected_change_that_fresh_searches_confirm_is_told_and_fails() {
+    let bench = Bench::new();
+    nights_of(&bench, "sim:noisy?capacity=8Mpps", 17, 14);
+    assert_eq!(gate(&bench).code, Some(0), "three nights are suspected");
+    let ended = bench.run(&CONFIRM);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.text, ended.errors);
+    assert!(ended.text.starts_with("REGRESSED: "), "{}", ended.text);
+    assert!(ended.text.contains("regressed, confirmed"), "{}", ended.text);
+    assert!(ended.text.contains("measured again: "), "{}", ended.text);
+    let change = change(&bench);
+    let fresh = list(&change["confirmation"], "fresh");
+    assert!(!fresh.is_empty() && list(&change["confirmation"], "good").is_empty(), "{change}");
+    let confirms = format!("confirms={}", change["id"].as_str().unwrap());
+    let listed = bench.done(&["history", "list", "nights", "--label", &confirms, "--json"]).json();
+    assert_eq!(list(&listed, "records").len(), 2, "both are filed: {listed}");
+    let again = bench.run(&CONFIRM);
+    assert_eq!(again.code, Some(1));
+    assert!(again.errors.contains("nothing is to be confirmed"), "once is enough: {}", again.errors);
+}
+
+#[test]
+fn a_change_that_fresh_searches_do_not_confirm_fails_nothing() {
+    let bench = Bench::new();
+    nights_of(&bench, "sim:noisy?capacity=9Mpps", 24, 14);
+    assert_eq!(gate(&bench).code, Some(1), "ten nights say so");
+    let ended = bench.run(&CONFIRM);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.text, ended.errors);
+    assert!(ended.text.contains("not confirmed"), "{}", ended.text);
+    assert_eq!(gate(&bench).code, Some(0), "what was measured is not asked again");
+}
+
+#[test]
+fn what_was_good_is_searched_in_turns_with_what_changed() {
+    let bench = Bench::new();
+    nights_of(&bench, "sim:noisy?capacity=8Mpps", 17, 14);
+    let good = "sim:noisy?capacity=9Mpps";
+    let ended = bench.run(&[&CONFIRM[..], &["--abba", good]].concat());
+    assert_eq!(ended.code, Some(1), "{}{}", ended.text, ended.errors);
+    let at: Vec<usize> = ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]
+        .iter()
+        .map(|turn| ended.errors.find(&format!("{turn}: sim:")).unwrap_or_else(|| panic!("{}", ended.errors)))
+        .collect();
+    assert!(at.is_sorted(), "{}", ended.errors);
+    let change = change(&bench);
+    let confirmation = &change["confirmation"];
+    assert!(!list(confirmation, "good").is_empty() && !list(confirmation, "fresh").is_empty(), "{change}");
+    let size = confirmation["size"].as_f64().unwrap();
+    assert!((size - (8.0 / 9.0 - 1.0)).abs() < 0.03, "{change}");
+}
+
+#[test]
+fn a_record_starts_no_program_to_confirm_itself() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 17, 14);
+    let ended = bench.run(&CONFIRM);
+    assert_eq!(ended.code, Some(4), "{}", ended.errors);
+    assert!(
+        ended.errors.contains("start a program") && ended.errors.contains("--target"),
+        "{}",
+        ended.errors
+    );
+    let other = bench.run(&[&CONFIRM[..], &["--target", "sim:hard"]].concat());
+    assert!(matches!(other.code, Some(2 | 4)), "{}", other.errors);
+    // Of another machine nothing can be said here.
+    nights_of(&bench, "sim:noisy?capacity=8Mpps", 17, 14);
+    for index in 0..17 {
+        let name = format!("nights/{index:03}.jsonl");
+        let moved = bench.read(&name).replacen("\"cpu\":\"", "\"cpu\":\"another ", 1);
+        bench.write(&name, &moved);
+    }
+    let ended = bench.run(&CONFIRM);
+    assert_eq!(ended.code, Some(4), "{}", ended.errors);
+    assert!(ended.errors.contains("on another machine"), "{}", ended.errors);
+}
+
+#[test]
+fn results_of_csit_are_nights_of_a_history() {
+    let bench = Bench::new();
+    let rates = [1.0, 1.002, 0.998, 1.001, 0.999];
+    for index in 0..24 {
+        let level = if index < 14 { 2.0e7 } else { 1.9e7 } * (1.0 + 0.001 * f64::from(index % 3));
+        let test = serde_json::json!({
+            "version": "1.5.1", "passed": index != 5, "test_id": "tests.vpp.perf.l2.64b-1c-eth-l2patch-mrr",
+            "start_time": at(index as usize), "dut_type": "vpp", "dut_version": format!("26.02-rc0~{index}-g5a3f1c{index:02}"),
+            "tg_type": "trex", "tg_version": "v3.06", "hosts": ["192.0.2.1"], "tags": ["64B", "NIC_Intel-E810CQ"],
+            "result": { "type": "mrr", "receive_rate": { "rate": { "values": rates.map(|rate| rate * level), "unit": "pps" } } },
+        });
+        bench.write(&format!("{index:02}.info.json"), &test.to_string());
+    }
+    let files: Vec<String> = (0..24).map(|index| format!("{index:02}.info.json")).collect();
+    let words: Vec<&str> = files.iter().map(String::as_str).collect();
+    let added =
+        bench.run(&[&["history", "add", "--history", "nights", "--from", "csit"], &words[..]].concat());
+    assert_eq!(added.code, Some(4), "one test did not pass: {}", added.errors);
+    assert!(added.text.contains("the test did not pass"), "{}", added.text);
+    let ended = gate(&bench);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.text, ended.errors);
+    assert!(ended.text.contains("csit:tests.vpp.perf.l2.64b-1c-eth-l2patch-mrr"), "{}", ended.text);
+    let change = change(&bench);
+    assert_eq!(change["commits"], serde_json::json!(["5a3f1c13", "5a3f1c14"]));
+    let refused = bench.run(&CONFIRM);
+    assert!(refused.code == Some(2) && refused.errors.contains("another program"), "{}", refused.errors);
+    let listed = bench.done(&["history", "list", "nights", "--json"]).json();
+    let file = list(&listed, "records")[0]["file"].as_str().unwrap();
+    bench.done(&["report", &format!("nights/{file}"), "--html", "one.html"]);
+}

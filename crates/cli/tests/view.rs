@@ -242,6 +242,39 @@ fn a_list_is_filtered_paged_and_leads_to_records_limits_and_comparisons_without_
 }
 
 #[test]
+fn what_cannot_be_asked_lists_nothing_and_is_said_in_the_words_of_the_form() {
+    let bench = history(2);
+    let view = View::start(&bench, &["nights"]);
+    for (asked, field) in [("label=1a2b", "label"), ("since=garbage", "from"), ("until=garbage", "to")] {
+        let page = view.page(&format!("?{asked}"));
+        assert!(page.contains(&format!("role=\"status\">{field} ")), "{asked}: {page}");
+        assert!(
+            !page.contains("--label") && !page.contains("--since") && !page.contains("--until"),
+            "{asked}"
+        );
+        assert_eq!(page.matches("<tr data-file=").count(), 0, "{asked}: as if everything had been asked for");
+    }
+}
+
+#[test]
+fn a_record_whose_name_holds_a_control_character_is_compared_as_others_are() {
+    let bench = history(2);
+    let directory = bench.path("nights/2026/03/01");
+    let file = directory.read_dir().unwrap().flatten().next().unwrap().path();
+    std::fs::rename(&file, directory.join("esc\u{1b}[31m.jsonl")).unwrap();
+    let view = View::start(&bench, &["nights"]);
+    let list = view.page("");
+    let values: Vec<&str> = list
+        .match_indices("name=\"a\" value=\"")
+        .map(|(at, start)| list[at + start.len()..].split('"').next().unwrap())
+        .collect();
+    assert_eq!(values.len(), 2, "{list}");
+    // A browser encodes the value of a form.
+    let typed = |value: &str| value.replace('%', "%25");
+    view.page(&format!("compare.html?a={}&b={}", typed(values[0]), typed(values[1])));
+}
+
+#[test]
 fn a_search_is_followed_while_it_runs_and_a_view_that_was_killed_goes_on_where_it_was() {
     let bench = history(1);
     // A program that performs a trial when it is told to: each line in the pipe is one.

@@ -6,6 +6,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod csit;
 pub mod drift;
 pub mod export;
 pub mod fit;

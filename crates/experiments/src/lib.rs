@@ -14,6 +14,7 @@ pub mod run_log;
 pub mod search_cost;
 pub mod search_coverage;
 pub mod search_real;
+pub mod trend_power;
 pub mod wakeup_cyclictest;
 
 use dropline_failure::Failure;
@@ -75,7 +76,7 @@ pub struct Experiment {
 type Run = fn(&Effort, &mut dyn FnMut(&str)) -> Result<Found, Failure>;
 
 /// Every experiment, in the order of the help. A new one is a file beside this and a line here.
-pub static EXPERIMENTS: [Experiment; 9] = [
+pub static EXPERIMENTS: [Experiment; 10] = [
     aa_compare::EXPERIMENT,
     audio_2004::EXPERIMENT,
     flowgraph_latency::EXPERIMENT,
@@ -84,6 +85,7 @@ pub static EXPERIMENTS: [Experiment; 9] = [
     search_cost::EXPERIMENT,
     search_coverage::EXPERIMENT,
     search_real::EXPERIMENT,
+    trend_power::EXPERIMENT,
     wakeup_cyclictest::EXPERIMENT,
 ];
 
@@ -118,6 +120,7 @@ pub fn of_runs(name: &str, text: &str) -> Option<Result<Study, Failure>> {
         "poisson-loss" => poisson_loss::of_kept(text),
         "search-coverage" => search_coverage::of_kept(text),
         "search-real" => search_real::of_kept(text),
+        "trend-power" => trend_power::of_kept(text),
         "wakeup-cyclictest" => wakeup_cyclictest::of_kept(text),
         _ => return None,
     })

@@ -4,10 +4,11 @@ use crate::content::Content;
 use crate::gate::{Gate, Headers};
 use crate::request::Request;
 use dropline_failure::Failure;
+use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -78,8 +79,11 @@ impl Drop for RunningHttp {
     }
 }
 
-/// Connections that are served at a time; further ones are closed.
+/// Connections that are served at a time. For a further one the oldest is closed whose request has not come yet: who asks
+/// sends it at once, and nobody who sends none keeps him out.
 const AT_A_TIME: usize = 16;
+/// So many at most until those that were closed have ended; further ones are closed.
+const MOST: usize = 4 * AT_A_TIME;
 /// Longest request that is read.
 const LONGEST_REQUEST: usize = 8 << 10;
 /// How long a request may take to arrive, and an answer to leave.
@@ -87,28 +91,64 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 fn accept_all(listener: &TcpListener, gate: &Arc<Gate>, answers: &Arc<Answers>, stop: &AtomicBool) {
     let serving = Arc::new(AtomicUsize::new(0));
+    let waiting = Arc::new(Waiting::default());
+    let mut number = 0;
     while !stop.load(Ordering::Relaxed) {
         let Ok((connection, _)) = listener.accept() else {
             std::thread::sleep(Duration::from_millis(10));
             continue;
         };
-        if serving.load(Ordering::Relaxed) >= AT_A_TIME {
+        let now = serving.load(Ordering::Relaxed);
+        if now >= MOST || (now >= AT_A_TIME && !waiting.close_oldest()) {
             continue;
         }
+        number += 1;
+        waiting.begin(number, &connection);
         serving.fetch_add(1, Ordering::Relaxed);
         let (gate, answers, done) = (Arc::clone(gate), Arc::clone(answers), Arc::clone(&serving));
+        let of_this = Arc::clone(&waiting);
         let started = std::thread::Builder::new().name("page".into()).spawn(move || {
             // A reader that goes away is no failure of ours.
-            let _ = serve(connection, &gate, &*answers);
+            let _ = serve(connection, &gate, &*answers, || of_this.end(number));
+            of_this.end(number);
             done.fetch_sub(1, Ordering::Relaxed);
         });
         if started.is_err() {
+            waiting.end(number);
             serving.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-fn serve(mut connection: TcpStream, gate: &Gate, answers: &Answers) -> io::Result<()> {
+/// Connections whose requests have not come yet, the oldest first.
+#[derive(Debug, Default)]
+struct Waiting(Mutex<VecDeque<(u64, TcpStream)>>);
+
+impl Waiting {
+    fn begin(&self, number: u64, connection: &TcpStream) {
+        if let Ok(connection) = connection.try_clone() {
+            self.all().push_back((number, connection));
+        }
+    }
+
+    fn end(&self, number: u64) {
+        self.all().retain(|(waiting, _)| *waiting != number);
+    }
+
+    /// Whether there was one.
+    fn close_oldest(&self) -> bool {
+        let Some((_, oldest)) = self.all().pop_front() else { return false };
+        // One whose other end went away is closed too.
+        let _ = oldest.shutdown(Shutdown::Both);
+        true
+    }
+
+    fn all(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn serve(mut connection: TcpStream, gate: &Gate, answers: &Answers, came: impl FnOnce()) -> io::Result<()> {
     connection.set_write_timeout(Some(PATIENCE))?;
     let until = Instant::now() + PATIENCE;
     let mut request = Vec::new();
@@ -124,6 +164,7 @@ fn serve(mut connection: TcpStream, gate: &Gate, answers: &Answers) -> io::Resul
             length => request.extend_from_slice(&piece[..length]),
         }
     }
+    came();
     let answer = answer(&String::from_utf8_lossy(&request), gate, answers);
     connection.write_all(answer.as_bytes())?;
     connection.flush()
@@ -176,6 +217,26 @@ mod tests {
         let content = Content { again_s: Some(3), ..Content::page("") };
         assert!(content.answer("200 OK").contains("\r\nRefresh: 3\r\n"));
         assert!(!Content::page("").answer("200 OK").contains("Refresh"));
+    }
+
+    #[test]
+    fn who_sends_no_request_keeps_nobody_out() {
+        let answers: Arc<Answers> = Arc::new(|_: &Request| None);
+        let running = Http::start("127.0.0.1:0".parse().unwrap(), Gate::Machine, answers).unwrap();
+        let idle = |number: usize| {
+            let mut connection = TcpStream::connect(running.address()).unwrap();
+            let begun: &[u8] = if number.is_multiple_of(2) { b"GET / HT" } else { b"" };
+            connection.write_all(begun).unwrap();
+            connection
+        };
+        let mut all: Vec<TcpStream> = (0..2 * AT_A_TIME).map(idle).collect();
+        let mut connection = TcpStream::connect(running.address()).unwrap();
+        connection.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut text = String::new();
+        connection.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 404"), "{text}");
+        // The oldest was closed for a later one.
+        assert_eq!(all[0].read(&mut [0]).unwrap_or(0), 0);
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub struct Environment {
     pub load_average: Option<f64>,
     /// Whether the program ran as root.
     pub root: Option<bool>,
-    /// What the build service said that started it: `commit`, `branch`, `build`; absent elsewhere.
+    /// What the build service said that started it: `commit`, `branch`, `build`; in a search that was made again, which change it
+    /// `confirms`, and whether it is of what `changed` or of what was `good`; in what came from elsewhere, what is known of it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }

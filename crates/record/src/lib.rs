@@ -64,7 +64,8 @@ pub use result_line::{
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
 pub use trends::{
-    ChangeLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SegmentLine, SeriesLine, Trends,
+    ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SegmentLine,
+    SeriesLine, Trends,
 };
 pub use trial_line::{BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;

@@ -125,6 +125,26 @@ pub struct ChangeLine {
     pub by_chance: f64,
     /// Commit of the night before the interval, and of its last night, where they are known.
     pub commits: [Option<String>; 2],
+    /// What came of measuring again because of it; absent where nobody did. The verdict is that of the fresh searches then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<ConfirmationLine>,
+}
+
+/// A change that was measured again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfirmationLine {
+    /// Records of the newest search, performed again.
+    pub fresh: Vec<String>,
+    /// Records of what was good, searched in turns with it; empty where the level before the change stands for it.
+    pub good: Vec<String>,
+    /// Fresh level ÷ good level − 1.
+    pub size: f64,
+    /// Lower end of its 95 % interval.
+    pub size_low: f64,
+    /// Upper end.
+    pub size_high: f64,
+    /// What that says.
+    pub verdict: VerdictWord,
 }
 
 impl ChangeLine {

@@ -42,7 +42,7 @@ pub use html::{
     Asked, COMPARED, Graph, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
     compared_searches_html, explained_html, explained_svgs, fit_html, html, list_html, list_page,
     record_page, said_html, says_it_is_of, study_html, study_page, study_with_curves_html, svgs,
-    trend_list_html, trend_page, trends_html, within,
+    trend_list_html, trend_page, trends_html, value_of, within,
 };
 pub use markdown::markdown;
 pub use number::{nanoseconds, seconds};

@@ -3,7 +3,9 @@
 use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
 use crate::prose::date;
-use dropline_record::{ChangeLine, DriftingLine, News, PointLine, SeriesLine, Trends, VerdictWord};
+use dropline_record::{
+    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, SeriesLine, Trends, VerdictWord,
+};
 
 /// The answer in a sentence.
 pub(crate) fn first_line(trends: &Trends) -> String {
@@ -85,11 +87,38 @@ pub(crate) fn change(size: f64) -> String {
 /// What a change came to.
 pub(crate) fn verdict(line: &ChangeLine) -> String {
     let words = line.verdict.words();
+    let words = match &line.confirmation {
+        Some(fresh) if fresh.verdict == VerdictWord::Regressed || fresh.verdict == VerdictWord::Improved => {
+            format!("{words}, confirmed")
+        }
+        Some(_) => format!("{words}, not confirmed"),
+        None => words,
+    };
     match (line.suspected, line.acknowledged) {
         (_, true) => format!("{words}, acknowledged"),
         (true, _) => format!("{words}, suspected: measure again now"),
         _ => words,
     }
+}
+
+/// What came of measuring again.
+pub(crate) fn confirmation(line: &ConfirmationLine) -> String {
+    let against = match line.good.len() as u64 {
+        0 => "the level before".to_owned(),
+        1 => "1 search of what was good".to_owned(),
+        count => format!("{count} searches of what was good, in turns with them"),
+    };
+    format!(
+        "measured again: {} against {against}: {} [{}, {}]",
+        searches(line.fresh.len()),
+        change(line.size),
+        change(line.size_low),
+        change(line.size_high),
+    )
+}
+
+fn searches(count: usize) -> String {
+    if count == 1 { "1 fresh search".into() } else { format!("{count} fresh searches") }
 }
 
 /// The nights between which it lies, and the commits.

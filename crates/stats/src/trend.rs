@@ -8,6 +8,7 @@
 //! where Student's t with that noise is beyond what so many places give by chance. Several steps one way that a line
 //! explains better are a drift.
 
+mod confirmed;
 mod levels;
 mod noise;
 mod places;
@@ -18,6 +19,7 @@ mod tests;
 mod weighted;
 
 use crate::compare::Verdict;
+pub use confirmed::{Against, Confirmed};
 use levels::Levels;
 use noise::Noise;
 use weighted::Weighted;

@@ -10,8 +10,10 @@ pub use wanted::Wanted;
 
 use crate::indexed::indexed;
 use dropline_archive::history::{History, Offered};
+use dropline_archive::reading;
+use dropline_distributions::csit;
 use dropline_failure::Failure;
-use dropline_record::{AddedLine, Listed, Reindexed};
+use dropline_record::{AddedLine, AddedWord, Listed, Reindexed};
 use std::path::{Path, PathBuf};
 
 /// A history, made where there is none.
@@ -34,6 +36,37 @@ pub fn around(file: &Path) -> Option<History> {
 pub fn add(directory: &Path, files: &[PathBuf], unfinished: bool) -> Result<Vec<AddedLine>, Failure> {
     let offered: Vec<Offered> = files.iter().map(|file| Offered::of(file)).collect();
     begun(directory)?.add(&offered, unfinished)
+}
+
+/// Adds the tests of FD.io CSIT's files whose results say where a limit is.
+///
+/// # Errors
+/// If a file cannot be read, or the history cannot be made or written. What was refused is said in its line.
+pub fn add_of_csit(directory: &Path, files: &[PathBuf]) -> Result<Vec<AddedLine>, Failure> {
+    let mut offered = Vec::new();
+    let mut refused = Vec::new();
+    let mut refuse = |source: String, why: String| {
+        refused.push(AddedLine { source, file: None, added: AddedWord::Refused, why: Some(why) });
+    };
+    for file in files {
+        let bytes = reading::bytes(file, reading::MOST_BYTES).map_err(|why| why.of(file))?;
+        let tests = match csit::tests(&bytes) {
+            Ok(tests) => tests,
+            Err(why) => {
+                refuse(file.display().to_string(), why.to_string());
+                continue;
+            }
+        };
+        for test in tests {
+            match test.record {
+                Ok(text) => offered.push(Offered::made(file, &text)),
+                Err(why) => refuse(format!("{}, {}", file.display(), test.name), why.to_string()),
+            }
+        }
+    }
+    let mut added = begun(directory)?.add(&offered, false)?;
+    added.extend(refused);
+    Ok(added)
 }
 
 /// Makes the index anew, or, to `check` it, only says what it does not say as it is.

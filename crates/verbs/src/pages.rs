@@ -14,8 +14,8 @@ use dropline_failure::{Failure, quoted_path};
 use dropline_record::{IndexLine, Trends};
 use dropline_report::{
     Asked, COMPARED, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html, compared_searches_html,
-    explained_html, html, list_html, list_page, record_page, said_html, trend_list_html, trend_page,
-    trends_html, within,
+    explained_html, html, list_html, record_page, said_html, trend_list_html, trend_page, trends_html,
+    value_of, within,
 };
 use dropline_stats::compare::Questions;
 use dropline_trial::number_of;
@@ -82,10 +82,12 @@ impl Pages {
     pub(crate) fn list(&self, number: usize, asked: &Asked) -> String {
         let (wanted, wrong) = match wanted(asked) {
             Ok(wanted) => (wanted, None),
-            Err(why) => (Wanted::default(), Some(why.to_string())),
+            Err(why) => (Wanted::default(), Some(of_form(&why))),
         };
+        let is_answered = wrong.is_none();
         let asked = Asked { wrong, ..asked.clone() };
-        let found: Vec<&IndexLine> = self.records().iter().rev().filter(|line| wanted.is(line)).collect();
+        let is_found = |line: &&IndexLine| is_answered && wanted.is(line);
+        let found: Vec<&IndexLine> = self.records().iter().rev().filter(is_found).collect();
         let number = number.clamp(1, pages_for(found.len()));
         let shown = found.iter().skip((number - 1) * ON_A_PAGE).take(ON_A_PAGE);
         let lines: Vec<IndexLine> = shown.filter_map(|line| wanted.of((*line).clone())).collect();
@@ -193,7 +195,8 @@ impl Pages {
     /// If one is not there or cannot be read, or the two cannot be compared.
     pub(crate) fn beside(&self, a: &str, b: Option<&str>) -> Result<String, Failure> {
         let path = |file: &str| {
-            let line = self.records().iter().find(|line| line.file == file);
+            let is_it = |line: &&IndexLine| line.file == file || value_of(&line.file) == file;
+            let line = self.records().iter().find(is_it);
             let missing = || Failure::usage(format!("the history has no record {file}"));
             self.short_enough(line.ok_or_else(missing)?)
         };
@@ -272,7 +275,9 @@ fn wanted(asked: &Asked) -> Result<Wanted, Failure> {
     Ok(wanted)
 }
 
-/// The first page of all.
-pub(crate) fn first() -> String {
-    list_page(1)
+/// The error of a flag, as that of the field of the same meaning.
+fn of_form(why: &Failure) -> String {
+    let text = why.to_string();
+    let fields = [("--since", "from"), ("--until", "to"), ("--label", "label"), ("--goal", "goal")];
+    fields.into_iter().fold(text, |text, (flag, field)| text.replace(flag, field))
 }

@@ -14,6 +14,7 @@ use dropline_search::{Limits, Search};
 use dropline_targets::{AnyMeasurer, Opened, Opening, ProgramFile, Target};
 use dropline_traffic::Moving;
 use dropline_trial::{Rate, Trial, TrialInput};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,6 +41,8 @@ pub struct Conditions {
     pub generator_limit: Option<Rate>,
     /// How packets of ours are moved.
     pub moving: Moving,
+    /// What the record says of itself beside what the build service said.
+    pub labels: BTreeMap<String, String>,
     /// The program `dropline`, whose helpers some targets need: a process that searches may be another one.
     pub program: ProgramFile,
 }
@@ -54,6 +57,7 @@ impl Default for Conditions {
             slices: None,
             generator_limit: None,
             moving: Moving::default(),
+            labels: BTreeMap::new(),
             program: ProgramFile::Own,
         }
     }
@@ -94,7 +98,15 @@ pub fn search(
         watcher,
         earlier: None,
     };
-    Ok(run.run())
+    let finished = run.run();
+    match finished.failure {
+        // What was asked for cannot be had of this target: nothing was measured, nothing is kept.
+        Some(why) if why.kind() == FailureKind::Usage && finished.record.trials.is_empty() => {
+            let _ = output.path().map(std::fs::remove_file);
+            Err(why)
+        }
+        failure => Ok(Finished { failure, ..finished }),
+    }
 }
 
 /// Code of the doubt about a trial that could not be written.
@@ -140,6 +152,7 @@ fn warmed_up(
 fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header {
     let mut environment = environment::capture(&conditions.command_line);
     environment.reply_buffer_bytes = opened.reply_buffer_bytes;
+    environment.labels.extend(conditions.labels.clone());
     Header {
         schema: schema::CURRENT.into(),
         verb: "search".into(),

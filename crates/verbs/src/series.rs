@@ -42,6 +42,12 @@ impl Series {
         }
     }
 
+    /// Whether nothing but the target, if anything, keeps them apart.
+    pub(crate) fn differs_in_target_alone(&self, other: &Self) -> bool {
+        let others = |series: &Self| (series.asked.clone(), series.machine.clone(), series.dropline.clone());
+        others(self) == others(other)
+    }
+
     /// Its name.
     pub(crate) fn id(&self) -> String {
         name(&[&self.target, &self.asked, &self.machine, &self.dropline])

@@ -1,16 +1,19 @@
 //! `report --site`: the pages of a history as files, for any server of files.
 
-use crate::pages::{Pages, first};
+use crate::pages::Pages;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_record::IndexLine;
 use dropline_report::{Asked, MARK, TRENDS, list_page, record_page, says_it_is_of, trend_page};
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A page says what it was drawn from within so many bytes.
 const HEAD: u64 = 64 << 10;
+
+/// How it goes is told each so many records.
+const TOLD: usize = 250;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,16 +31,28 @@ pub struct Sited {
 ///
 /// # Errors
 /// If the history cannot be read, a page cannot be written, or another file is in its place.
-pub fn site(directory: &Path, out: &Path) -> Result<Sited, Failure> {
+pub fn site(directory: &Path, out: &Path, progress: &mut dyn FnMut(&str)) -> Result<Sited, Failure> {
     let pages = Pages::of(directory, false)?;
     whole_file::create_directories(out)
         .map_err(|why| Failure::environment(format!("cannot make {}: {why}", out.display())))?;
     // Before anything is drawn.
-    for page in [first(), TRENDS.to_owned()] {
-        whole_file::may_draw(&out.join(page), MARK)?;
+    let lists = (1..=pages.lists()).map(list_page);
+    let records = pages.records().iter().map(|line| record_page(&line.file));
+    for page in lists.chain([TRENDS.to_owned()]).chain(records) {
+        let place = place_of(out, &page)?;
+        // Directories of pages are made with their first.
+        if place.exists() || place.parent() == Some(out) {
+            whole_file::may_draw(&place, MARK)?;
+        }
     }
     let mut sited = Sited::default();
-    for line in pages.records() {
+    let all = pages.records().len();
+    for (number, line) in pages.records().iter().enumerate() {
+        if number > 0 && number.is_multiple_of(TOLD) {
+            progress(&format!(
+                "the pages of {number} of {all} records are drawn; the list of them comes last"
+            ));
+        }
         let place = out.join(record_page(&line.file));
         let of = drawn_of(&pages, line);
         if is_of(&place, &of) {
@@ -64,7 +79,17 @@ pub fn site(directory: &Path, out: &Path) -> Result<Sited, Failure> {
 }
 
 fn draw(out: &Path, page: &str, text: &str, sited: &mut Sited) -> Result<(), Failure> {
-    // A link below it would lead out of it.
+    let place = place_of(out, page)?;
+    let directory = place.parent().unwrap_or(out);
+    whole_file::create_directories(directory)
+        .map_err(|why| Failure::environment(format!("cannot make {}: {why}", directory.display())))?;
+    whole_file::draw(&place, text.as_bytes(), MARK)?;
+    sited.drawn += 1;
+    Ok(())
+}
+
+/// Where a page lies. A link on the way there would lead out of the directory.
+fn place_of(out: &Path, page: &str) -> Result<PathBuf, Failure> {
     let mut place = out.to_owned();
     for part in Path::new(page) {
         place.push(part);
@@ -74,12 +99,7 @@ fn draw(out: &Path, page: &str, text: &str, sited: &mut Sited) -> Result<(), Fai
             return Err(Failure::environment(said).advice("remove it, or name another directory"));
         }
     }
-    let directory = place.parent().unwrap_or(out);
-    whole_file::create_directories(directory)
-        .map_err(|why| Failure::environment(format!("cannot make {}: {why}", directory.display())))?;
-    whole_file::draw(&place, text.as_bytes(), MARK)?;
-    sited.drawn += 1;
-    Ok(())
+    Ok(place)
 }
 
 /// By what it is known that the page of a record would be the same: its content, what lies beside it, and who draws it.

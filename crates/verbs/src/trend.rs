@@ -1,12 +1,15 @@
 //! Many records: when did a limit move?
 
 mod acknowledged;
+pub mod confirm;
+mod confirming;
 mod nights;
 mod sources;
 
 pub use acknowledged::{Acknowledged, acknowledge};
 
 use acknowledged::{Moved, Told};
+use confirming::Confirming;
 use dropline_failure::Failure;
 use dropline_record::{
     ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
@@ -44,8 +47,12 @@ pub(crate) fn of_lines(
         nights.extend(found);
         left_out.extend(without.into_iter().map(|why| LeftOutLine { source: source.clone(), why }));
     }
+    let (confirming, nights) = Confirming::out_of(nights);
     let acknowledged = if nights.is_empty() { Acknowledged::default() } else { acknowledged()? };
-    let series = Nights::all(nights).iter().map(|history| line(history, wanted, &acknowledged)).collect();
+    let of = |history: &Nights| line(history, wanted, &acknowledged, &confirming);
+    let series: Vec<SeriesLine> = Nights::all(nights).iter().map(of).collect();
+    let told = series.iter().flat_map(|series| series.changes.iter().map(|change| change.id.clone()));
+    left_out.extend(confirming.left_out(&told.collect()));
     Ok(Trends { series, smallest_effect, estimator: ESTIMATOR.into(), left_out })
 }
 
@@ -62,7 +69,12 @@ fn nothing(left_out: &[LeftOutLine]) -> Failure {
 }
 
 /// A history with what changed in it.
-fn line(history: &Nights, wanted: Wanted, acknowledged: &Acknowledged) -> SeriesLine {
+fn line(
+    history: &Nights,
+    wanted: Wanted,
+    acknowledged: &Acknowledged,
+    confirming: &Confirming,
+) -> SeriesLine {
     let found = Trend::of(&history.nights_as_numbers(), wanted);
     let at = |night: usize| history.nights[night].at.clone();
     let id = history.id();
@@ -75,9 +87,13 @@ fn line(history: &Nights, wanted: Wanted, acknowledged: &Acknowledged) -> Series
             at_high: &at(high),
         })
     };
-    let changes = found.iter().flat_map(|found| &found.changes).map(|change| {
+    let changes = found.iter().flat_map(|found| found.changes.iter().map(move |change| (found, change)));
+    let changes = changes.map(|(found, change)| {
         let commit = |night: usize| history.nights[night].labels.get("commit").cloned();
         let Told { id, acknowledged } = told(change.size, change.at, (change.at_low, change.at_high));
+        let before = found.segments.iter().rfind(|segment| segment.end <= change.at);
+        let before = before.map(|segment| (segment.level, segment.end - segment.start));
+        let confirmation = before.and_then(|before| confirming.of(&id, history, found, before, wanted));
         ChangeLine {
             id,
             at: at(change.at),
@@ -86,10 +102,11 @@ fn line(history: &Nights, wanted: Wanted, acknowledged: &Acknowledged) -> Series
             size: change.size,
             size_low: change.size_low,
             size_high: change.size_high,
-            verdict: VerdictWord::from(change.verdict),
-            suspected: change.is_suspected,
+            verdict: confirmation.as_ref().map_or(VerdictWord::from(change.verdict), |fresh| fresh.verdict),
+            suspected: change.is_suspected && confirmation.is_none(),
             acknowledged,
             by_chance: change.by_chance,
+            confirmation,
             commits: [change.at_low.checked_sub(1).and_then(commit), commit(change.at_high)],
         }
     });

@@ -9,6 +9,7 @@ use crate::whole_file;
 use dropline_failure::Failure;
 use dropline_record::{AddedLine, AddedWord, IndexLine, Record};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,14 @@ impl Offered {
     /// What the user named. A pipe is read now, so that nobody has to wait for it.
     pub fn of(named: &Path) -> Self {
         Self { named: named.to_owned(), read: Rereadable::of(named) }
+    }
+
+    /// A record that was made of what the user named.
+    pub fn made(named: &Path, text: &str) -> Self {
+        let kept = Rereadable::kept(OsStr::new("record.jsonl"), text.as_bytes());
+        let read =
+            kept.map_err(|why| Failure::environment(format!("cannot keep {}: {why}", named.display())));
+        Self { named: named.to_owned(), read }
     }
 }
 

@@ -20,6 +20,7 @@ Examples:
      done > nights.txt
   dropline trend nights
   dropline trend nights --fail-if regressed --html page.html
+  dropline trend nights --confirm --fail-if regressed
 
 Searches of one target, goal, profile, machine and version of Dropline are a history. A change that comes with \
 another kernel, governor, turbo or SMT is marked, and is not a regression.")]
@@ -32,6 +33,15 @@ pub(crate) struct TrendArgs {
     /// Exit with code 1 if a limit got worse, five nights confirm it, and it is not acknowledged.
     #[arg(long, value_name = "WHAT")]
     pub(crate) fail_if: Option<TrendCondition>,
+    /// Before a change is told, perform the newest search behind it again, twice; what that says is the verdict.
+    #[arg(long, help_heading = "Confirming")]
+    pub(crate) confirm: bool,
+    /// The target of that search: where it starts a program or asks for a name, a record is not enough.
+    #[arg(long, value_name = "TARGET", requires = "confirm", help_heading = "Confirming")]
+    pub(crate) target: Option<String>,
+    /// Search what was good before the change too, in turns with it.
+    #[arg(long, value_name = "GOOD_TARGET", requires = "confirm", help_heading = "Confirming")]
+    pub(crate) abba: Option<String>,
     /// Note in acknowledged.json beside the records that the change with this id is known.
     #[arg(long, value_name = "ID")]
     pub(crate) acknowledge: Vec<String>,
@@ -91,12 +101,21 @@ pub(crate) struct HistoryAddArgs {
     /// Directory of the history, made if it is not there [default: $DROPLINE_HISTORY].
     #[arg(long, value_name = "DIR")]
     pub(crate) history: Option<PathBuf>,
+    /// Make records of another program's results, and add these.
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "unfinished")]
+    pub(crate) from: Option<HistorySource>,
     /// Also add records that did not come to their end.
     #[arg(long)]
     pub(crate) unfinished: bool,
     /// Print one JSON array.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistorySource {
+    /// FD.io CSIT: the files ending in .info.json or .info.json.gz that its tests leave.
+    Csit,
 }
 
 /// Make the index of a history again from its records, and say what it did not say as it is.

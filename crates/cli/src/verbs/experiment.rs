@@ -23,7 +23,7 @@ pub(crate) struct ExperimentArgs {
     pub(crate) name: &'static Experiment,
     #[arg(long, value_name = "N", help = runs())]
     pub(crate) runs: Option<u32>,
-    #[arg(long, value_name = "N", help = only_of("Seed of the first run; further runs use the next numbers [default: 1]", "first-seed"))]
+    #[arg(long, value_name = "N", help = only_of("Seed of the first run; further runs use the next numbers [default: 1; of trend-power a new one each time]", "first-seed"))]
     pub(crate) first_seed: Option<u64>,
     #[arg(long, help = only_of("Make a quick run that shows that it works; its numbers mean nothing", "small"))]
     pub(crate) small: bool,

@@ -4,7 +4,7 @@ use super::filing::directory;
 use super::{DONE, FAILED, style};
 use crate::args::{
     HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs, HistoryPruneArgs,
-    HistoryVerb, VARIABLE, WantedArgs,
+    HistorySource, HistoryVerb, VARIABLE, WantedArgs,
 };
 use crate::output as out;
 use dropline_archive::whole_file;
@@ -29,7 +29,10 @@ fn add(args: &HistoryAddArgs) -> Result<u8, Failure> {
         Failure::usage(format!("no history is named, and {first} is taken for a record"))
             .advice(format!("name its directory by --history DIR, or set {VARIABLE} to it"))
     })?;
-    let added = history::add(&named, &args.files, args.unfinished)?;
+    let added = match args.from {
+        None => history::add(&named, &args.files, args.unfinished)?,
+        Some(HistorySource::Csit) => history::add_of_csit(&named, &args.files)?,
+    };
     if args.json {
         out::print_json(&added)?;
     } else {

@@ -110,7 +110,7 @@ fn draw_site(files: &[PathBuf], to: &Path) -> Result<u8, Failure> {
         [one] => directory(Some(one))?,
         _ => return Err(Failure::usage("--site draws one history: name its directory, and nothing else")),
     };
-    let sited = site(&history, to)?;
+    let sited = site(&history, to, &mut |at| note!("{at}"))?;
     out::print(&format!("pages  {}", to.join("index.html").display()))?;
     let drawn = number_of(sited.drawn, "page");
     note!("{drawn} drawn, {} as before", sited.kept);

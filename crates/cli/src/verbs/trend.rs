@@ -1,24 +1,41 @@
 //! `dropline trend`.
 
 use super::filing::{directory, tell_damage};
-use super::{DONE, FAILED, style};
+use super::{DONE, FAILED, say_kept, style};
 use crate::args::TrendArgs;
+use crate::progress::Progress;
+use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
+use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
+use dropline_printable::printable;
+use dropline_verbs::search::{Conditions, search};
+use dropline_verbs::trend::confirm::{self, Again, Turn};
 use dropline_verbs::trend::{acknowledge, trend};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
-pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
-    let records = match args.records.as_slice() {
+pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
+    let mut records = match args.records.as_slice() {
         [] => vec![directory(None)?],
         named => named.to_vec(),
     };
     args.records.iter().for_each(|path| tell_damage(path));
-    let trends = || trend(&records, plan::smallest_effect(args.smallest_effect.as_deref())?);
-    let mut found = trends()?;
+    let trends =
+        |records: &[PathBuf]| trend(records, plan::smallest_effect(args.smallest_effect.as_deref())?);
+    let mut found = trends(&records)?;
     if !args.acknowledge.is_empty() {
         let place = acknowledge(&records, &found, &args.acknowledge)?;
         note!("acknowledged in {}", place.display());
-        found = trends()?;
+        found = trends(&records)?;
+    }
+    if args.confirm {
+        let again = Again { target: args.target.clone(), good: args.abba.clone() };
+        let fresh = confirmed(&confirm::turns(&found, &again)?, words)?;
+        if !fresh.is_empty() {
+            records.extend(fresh);
+            found = trends(&records)?;
+        }
     }
     if let Some(path) = &args.html {
         out::draw(path, dropline_report::trends_html(&found))?;
@@ -30,4 +47,36 @@ pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
         out::print_painted(&dropline_report::trends_text(&found, style()))?;
     }
     Ok(if args.fail_if.is_some() && found.has_regressed() { FAILED } else { DONE })
+}
+
+/// Measures again; the records.
+fn confirmed(turns: &[Turn], words: Vec<String>) -> Result<Vec<PathBuf>, Failure> {
+    if turns.is_empty() {
+        note!("nothing is to be confirmed: no new level is young, or worse than the one before");
+        return Ok(Vec::new());
+    }
+    let conditions = Conditions { command_line: words, stop: stop_on_signals()?, ..Conditions::default() };
+    let mut progress = Progress::new(false, false);
+    let mut records = Vec::new();
+    for (number, turn) in (1..).zip(turns) {
+        note!("measures again, {number} of {}: {}", turns.len(), printable(&turn.plan.target.to_string()));
+        let path = turn.place()?;
+        let conditions = Conditions { labels: turn.labels.clone(), ..conditions.clone() };
+        progress.searching(&turn.plan);
+        let output = Output::File(path.clone());
+        let finished = search(&turn.plan, &output, &conditions, &mut progress);
+        progress.clear();
+        turn.filed()?;
+        let finished = finished?;
+        if let Some(failure) = finished.failure {
+            return Err(failure);
+        }
+        say_kept(&conditions.stop, &output, false);
+        if conditions.stop.load(Ordering::SeqCst) {
+            return Err(Failure::interrupted());
+        }
+        note!("record  {}", path.display());
+        records.push(path);
+    }
+    Ok(records)
 }

@@ -126,7 +126,10 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
     }
     answers::of_curve(search, result)?;
     interrupted(record, result)?;
-    follows(record, search, &result.goals)
+    match record.header.verb == words::IMPORT {
+        true => Ok(()),
+        false => follows(record, search, &result.goals),
+    }
 }
 
 /// What ended a search is what its caveats say too.

@@ -1,6 +1,6 @@
 //! The list of a history's records, and that of its limits over time.
 
-use super::links::{COMPARED, Here, TRENDS, list_page, record_page, trend_page};
+use super::links::{COMPARED, Here, TRENDS, list_page, record_page, trend_page, value_of};
 use super::shell::{Forms, history_shell};
 use crate::number::{Loads, count, plural};
 use crate::prose::date;
@@ -149,12 +149,13 @@ fn row(record: &ListedRecord<'_>, here: Here<'_>) -> Markup {
     let line = record.line;
     let state = match (line.finished, record.is_running) {
         (true, _) => None,
-        (false, true) => Some("running now"),
+        (false, true) if here.is_served => Some("running now"),
+        (false, true) => Some("was being measured when this was drawn"),
         (false, false) => Some("unfinished"),
     };
     let chosen = |side: &str| {
         let words = format!("{side}: {}, {}", line.target, date(&line.started));
-        html! { td { input type="radio" form="beside" name=(side.to_lowercase()) value=(line.file) aria-label=(words); } }
+        html! { td { input type="radio" form="beside" name=(side.to_lowercase()) value=(value_of(&line.file)) aria-label=(words); } }
     };
     html! {
         tr data-file=(line.file) {
@@ -163,8 +164,8 @@ fn row(record: &ListedRecord<'_>, here: Here<'_>) -> Markup {
             td.l {
                 @for (goal, series) in line.goals.iter().zip(record.series.iter().map(Some).chain(std::iter::repeat(None))) {
                     div { (found(line, goal)) " " @match series {
-                        Some(id) if goal.limit_pps.is_some() => { a href=(here.to(&trend_page(id), &[])) title="this limit over time" { (goal.goal) } }
-                        _ => { (goal.goal) }
+                        Some(id) if goal.limit_pps.is_some() => { a href=(here.to(&trend_page(id), &[])) title="this limit over time" { span.i { (goal.goal) } } }
+                        _ => span.i { (goal.goal) }
                     } }
                 }
                 @if let Some(trial) = &line.trial { div { (trial.answer) } }
@@ -182,7 +183,7 @@ fn found(line: &IndexLine, goal: &IndexedGoal) -> Markup {
     let stated = goal.limit_pps.or(goal.median_pps).or(goal.lower_pps).or(goal.upper_pps);
     let loads = Loads::of(line.load_unit, [], stated.unwrap_or(0.0));
     html! {
-        @if let Some(limit) = goal.limit_pps { b { (loads.with_unit(limit)) } " " span.w { (loads.interval(goal.lower_pps, goal.upper_pps)) } }
+        @if let Some(limit) = goal.limit_pps { b { (loads.with_unit(limit)) } " " @if goal.level.is_none() { span.about { "bounds " } } span.i { (loads.interval(goal.lower_pps, goal.upper_pps)) } }
         @else if stated.is_some() { (loads.interval(goal.lower_pps, goal.upper_pps)) "\u{a0}" (loads.unit) }
         @else { "no limit" }
     }
@@ -261,7 +262,7 @@ fn series_row(series: &SeriesLine, here: Here<'_>) -> Markup {
     html! {
         tr {
             td.l.name { a href=(here.to(&trend_page(&series.id), &[])) { (series.target) } }
-            td.l { (series.goal) }
+            td.l { span.i { (series.goal) } }
             td { @if let Some(last) = last { b { (loads(series).with_unit(last.value)) } } }
             td.l { @match series.changes.last() {
                 Some(line) => { (crate::trends::change(line.size)) " " (verdict(line)) ", " (nights(line)) }

@@ -1,7 +1,9 @@
 //! Where the pages of a history lie, from its first page on, and how one leads to another: as files, or as a server has them.
 
 use super::shell::in_history;
+use dropline_printable::printable;
 use maud::{Markup, html};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The page of all its limits over time.
@@ -60,6 +62,14 @@ fn encoded(text: &str, kept: &[u8]) -> String {
         }
     }
     out
+}
+
+/// The name of a file as the value of a form: as it is, but encoded where a page would show another character for one of it.
+pub fn value_of(file: &str) -> Cow<'_, str> {
+    match printable(file) == file {
+        true => Cow::Borrowed(file),
+        false => Cow::Owned(encoded(file, b"/")),
+    }
 }
 
 /// What stands above a page of a history.

@@ -75,35 +75,62 @@ fn section(table: &Table) -> Markup {
                         @for row in &table.rows {
                             tr {
                                 @for (index, cell) in row.iter().enumerate() {
-                                    td class=[class(index, cell, prose).or_else(|| shortfall(table, index, cell))] { (cell) }
+                                    td class=[class(index, cell, prose).or_else(|| tint(table, index, cell))] { (cell) }
                                 }
                             }
                         }
                     }
                 }
             }
-            @if is_of_shares_that_hold(table) { p.about { "Tinted: below 90 %, the stronger the farther below." } }
+            @if let Some(tinted) = Tinted::of(table) { p.about { (tinted.words()) } }
             @if !table.note.is_empty() { p.about { (table.note) } }
         }
     }
 }
 
-/// Whether its cells are shares, in per cent, of what should hold.
-fn is_of_shares_that_hold(table: &Table) -> bool {
-    table.title.contains("hold") && table.title.contains('%')
+/// What is tinted in a table, so that one sees in many cells where that is.
+#[derive(Clone, Copy)]
+enum Tinted {
+    /// Its cells are shares, in per cent, of what should hold or be found: too few.
+    Few,
+    /// Its cells count what should not be: too many.
+    Many,
 }
 
-/// How far the least number of a cell falls short, so that one sees in many where that is.
-fn shortfall(table: &Table, index: usize, cell: &str) -> Option<&'static str> {
-    let numbers = || cell.split(['/', ' ']).filter_map(|part| part.trim().parse::<f64>().ok());
-    if index == 0 || !is_of_shares_that_hold(table) {
+impl Tinted {
+    fn of(table: &Table) -> Option<Self> {
+        let says = |word| table.title.contains(word);
+        let is_of_shares = (says("hold") || says("found")) && says("%");
+        is_of_shares.then_some(Self::Few).or_else(|| says("where nothing changed").then_some(Self::Many))
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Few => "Tinted: below 90 %, the stronger the farther below.",
+            Self::Many => "Tinted: above 3, the stronger the farther above.",
+        }
+    }
+}
+
+/// How far the worst number of a cell is from what it should be.
+fn tint(table: &Table, index: usize, cell: &str) -> Option<&'static str> {
+    let numbers = cell.split(['/', ' ']).filter_map(|part| part.trim().parse::<f64>().ok());
+    if index == 0 {
         return None;
     }
-    match numbers().fold(f64::INFINITY, f64::min) {
-        least if least < 60.0 => Some("short3"),
-        least if least < 80.0 => Some("short2"),
-        least if least < 90.0 => Some("short1"),
-        _ => None,
+    match Tinted::of(table)? {
+        Tinted::Few => match numbers.fold(f64::INFINITY, f64::min) {
+            least if least < 60.0 => Some("short3"),
+            least if least < 80.0 => Some("short2"),
+            least if least < 90.0 => Some("short1"),
+            _ => None,
+        },
+        Tinted::Many => match numbers.fold(0.0, f64::max) {
+            most if most > 30.0 => Some("short3"),
+            most if most > 10.0 => Some("short2"),
+            most if most > 3.0 => Some("short1"),
+            _ => None,
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use super::shell::{method, shell};
 use crate::number::percent;
 use crate::plot::trend;
 use crate::prose::{date, sentence_case};
-use crate::trends::{change, drift, first_line, nights, span, spikes, verdict, widths};
+use crate::trends::{change, confirmation, drift, first_line, nights, span, spikes, verdict, widths};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};
 
@@ -44,7 +44,11 @@ fn history(series: &SeriesLine) -> Markup {
                             td.l.name { (date(&line.at)) } td { b { (change(line.size)) } }
                             td { "[" (change(line.size_low)) ", " (change(line.size_high)) "]" }
                             td.l { @if line.verdict == VerdictWord::Regressed { span.unsettled { (verdict(line)) } } @else { (verdict(line)) } }
-                            td.l { (nights(line)) } td.l { (line.id) }
+                            td.l {
+                                (nights(line))
+                                @if let Some(fresh) = &line.confirmation { br; (confirmation(fresh)) }
+                            }
+                            td.l { (line.id) }
                         }
                     } }
                 } }

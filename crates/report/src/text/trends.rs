@@ -3,7 +3,7 @@
 use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
-use crate::trends::{change, drift, first_line, level, nights, span, spikes, verdict, widths};
+use crate::trends::{change, confirmation, drift, first_line, level, loads, nights, span, spikes, verdict, widths};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
 /// The answer of `trend` as text. Ends with a newline.
@@ -21,6 +21,11 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
         if !series.changes.is_empty() {
             page.gap();
             page.columns(&changes(series));
+        }
+        for line in &series.changes {
+            if let Some(fresh) = &line.confirmation {
+                page.fact(&date(&line.at), &confirmation(fresh));
+            }
         }
         for line in &series.drifts {
             page.fact("drift", &drift(line));

@@ -73,6 +73,10 @@ impl Night {
         }
     }
 
+    pub(super) fn value(&self) -> f64 {
+        self.value
+    }
+
     pub(super) fn point(&self) -> PointLine {
         PointLine {
             at: self.at.clone(),

@@ -6,7 +6,9 @@ use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{ALGORITHMS, Preset};
 
 /// The verbs that keep a record.
-pub const VERBS: [&str; 4] = ["search", "trial", "watch", "compare"];
+pub const VERBS: [&str; 5] = ["search", "trial", "watch", "compare", "import"];
+/// What another program found, without the trials that it made: nothing in it can be followed.
+pub(super) const IMPORT: &str = "import";
 
 pub(super) fn of_header(header: &Header) -> Result<(), String> {
     one_of("verb", &header.verb, &VERBS)?;
@@ -15,6 +17,7 @@ pub(super) fn of_header(header: &Header) -> Result<(), String> {
     }
     match &header.search {
         None => Ok(()),
+        Some(search) if header.verb == IMPORT => of_goals(search),
         Some(_) if header.verb != "search" => {
             Err(format!("itself: it has the goals of a search, and its verb is {:?}", header.verb))
         }
@@ -41,6 +44,10 @@ fn of_search(search: &SearchLine) -> Result<(), String> {
             search.algorithm
         ));
     }
+    of_goals(search)
+}
+
+fn of_goals(search: &SearchLine) -> Result<(), String> {
     for (number, goal) in (1..).zip(&search.goals) {
         for (name, ratio) in
             [("loss_ratio", goal.loss_ratio), ("exceed_ratio", goal.exceed_ratio), ("width", goal.width)]
