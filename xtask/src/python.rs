@@ -26,15 +26,26 @@ pub(crate) fn is_here() -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Makes the environment, with what the tests need from wherever pip is told to look.
+/// Makes the environment, with what the tests need.
 pub(crate) fn set_up() -> Done {
-    let done = place().join("installed");
-    if newer(&done, &root().join(REQUIREMENTS)) == Some(true) {
+    environment(&place(), REQUIREMENTS)
+}
+
+/// Makes the environment of programs that read what Dropline writes.
+pub(crate) fn set_up_readers() -> Done {
+    environment(&target().join("readers"), "tests/readers/requirements.txt")
+}
+
+/// Makes an environment of Python, with what these requirements name from wherever pip is told to look.
+fn environment(place: &Path, requirements: &str) -> Done {
+    let done = place.join("installed");
+    if newer(&done, &root().join(requirements)) == Some(true) {
         return Ok(());
     }
-    let venv = place().join("venv").to_string_lossy().into_owned();
-    crate::run("python3", &["-m", "venv", "--clear", &venv])?;
-    crate::run(&program("python"), &["-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS])?;
+    let venv = place.join("venv");
+    let python = venv.join("bin/python").to_string_lossy().into_owned();
+    crate::run("python3", &["-m", "venv", "--clear", &venv.to_string_lossy()])?;
+    crate::run(&python, &["-m", "pip", "install", "--quiet", "--requirement", requirements])?;
     std::fs::write(&done, "").map_err(|why| format!("cannot write {}: {why}", done.display()))
 }
 

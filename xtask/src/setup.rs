@@ -70,7 +70,7 @@ const LINK: [(&str, &str); 5] = [
     ("llvm", "/usr/bin/llvm-objcopy"),
     ("nftables", "/usr/sbin/nft"),
 ];
-/// Python with its environments, for `make test-python`, where no other one is found first.
+/// Python with its environments, for `make test` and `make test-python`, where no other one is found first.
 const PYTHON: [(&str, &str); 2] =
     [("python3", "/usr/bin/python3"), ("python3-venv", "/usr/share/doc/python3-venv/copyright")];
 
@@ -115,6 +115,8 @@ pub(crate) fn run(part: &str) -> Done {
     match part {
         "test" => {
             packages(&TEST)?;
+            python_is_here()?;
+            python::set_up_readers()?;
             browser()
         }
         "audio" => packages(&AUDIO),
@@ -127,9 +129,7 @@ pub(crate) fn run(part: &str) -> Done {
         }
         "link" => packages(&LINK),
         "python" => {
-            if !python::is_here() {
-                packages(&PYTHON)?;
-            }
+            python_is_here()?;
             python::set_up()
         }
         "rivals" => packages(&RIVALS),
@@ -147,6 +147,11 @@ pub(crate) fn run(part: &str) -> Done {
              and trace"
         )),
     }
+}
+
+/// Python that can make environments: whichever is found first, else Debian's.
+fn python_is_here() -> Done {
+    if python::is_here() { Ok(()) } else { packages(&PYTHON) }
 }
 
 fn packages(wanted: &[(&str, &str)]) -> Done {

@@ -7,7 +7,7 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 31] = [
+const MAY_KNOW: [(&str, &[&str]); 33] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-fastpath", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
@@ -36,15 +36,17 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
             "dropline-trial",
         ],
     ),
+    ("dropline-parquet", &[]),
     ("dropline-trace", &[]),
     ("dropline-wakeup", &["dropline-stats", "dropline-trial"]),
     ("dropline-ctf", &[]),
     ("dropline-failure", &[]),
     ("dropline-http", &["dropline-failure"]),
     ("dropline-printable", &[]),
+    ("dropline-store", &["dropline-failure"]),
     ("dropline-consent", &["dropline-failure", "dropline-traffic"]),
     ("dropline-openmetrics", &["dropline-printable", "dropline-stats"]),
-    ("dropline-archive", &["dropline-failure", "dropline-record"]),
+    ("dropline-archive", &["dropline-failure", "dropline-record", "dropline-store"]),
     (
         "dropline-aggregator",
         &[
@@ -102,6 +104,8 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
             "dropline-distributions",
             "dropline-failure",
             "dropline-http",
+            "dropline-openmetrics",
+            "dropline-parquet",
             "dropline-record",
             "dropline-report",
             "dropline-search",

@@ -16,7 +16,7 @@ const EVERYWHERE: [&str; 17] = [
 ];
 
 /// Programs, the package that each comes from, and the list of `xtask/src/setup.rs` that must have it.
-const INSTALLED: [(&str, &str, &str); 21] = [
+const INSTALLED: [(&str, &str, &str); 22] = [
     ("babeltrace2", "babeltrace2", "TRACE"),
     ("bridge", "iproute2", "TEST"),
     ("cc", "gcc", "TEST"),
@@ -34,6 +34,7 @@ const INSTALLED: [(&str, &str, &str); 21] = [
     ("lttng-sessiond", "lttng-tools", "TRACE"),
     ("node", "nodejs", "TEST"),
     ("npm", "npm", "TEST"),
+    ("prometheus", "prometheus", "TEST"),
     ("promtool", "prometheus", "TEST"),
     ("python3", "python3", "TEST"),
     ("tc", "iproute2", "TEST"),

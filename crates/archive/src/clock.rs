@@ -44,6 +44,11 @@ pub fn unix_s(date: &str) -> Option<i64> {
     date.parse::<Timestamp>().ok().map(Timestamp::as_second)
 }
 
+/// The microseconds since 1970 of the same.
+pub fn unix_us(date: &str) -> Option<i64> {
+    date.parse::<Timestamp>().ok().map(Timestamp::as_microsecond)
+}
+
 fn to_the_second(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -57,7 +62,8 @@ mod tests {
         let instant = Timestamp::from_second(1_795_253_460).unwrap();
         assert_eq!(to_the_second(instant), "2026-11-21T09:31:00Z");
         assert_eq!(unix_s("2026-11-21T09:31:00Z"), Some(1_795_253_460));
-        assert_eq!(unix_s("yesterday"), None);
+        assert_eq!(unix_us("2026-11-21T09:31:00.25Z"), Some(1_795_253_460_250_000));
+        assert_eq!((unix_s("yesterday"), unix_us("yesterday")), (None, None));
         assert_eq!(seconds_of("2026-11-21"), Some([1_795_219_200, 1_795_305_599]));
         assert_eq!(seconds_of("2026-11-21T09:31:00Z"), Some([1_795_253_460; 2]));
         assert_eq!((seconds_of("2026-11"), seconds_of("2026-11-31")), (None, None));

@@ -1,35 +1,43 @@
-//! A history: a directory in which records lie by date, with an index of them.
+//! A history: records that lie by date in a directory or in a store, with an index of them.
 //!
 //! The records are the truth. The index, a line each, is derived from them: whoever reads it holds it against the files that
 //! are there and reads those anew that it does not know, so that a program that was killed between a record and its index line
-//! has lost nothing. Whoever writes holds a lock, and each file is written beside its place and renamed.
+//! has lost nothing. Where they lie is a [`Place`]: a directory, where whoever writes holds a lock, and each file is written beside
+//! its place and renamed; or a store, where nobody puts anything in place of what he did not read.
 
 mod adding;
+mod directory;
 mod files;
 mod index;
 mod named;
+mod place;
+mod remote;
 
 pub use adding::Offered;
 pub use files::Files;
 pub use index::INDEX;
 
-use crate::record_file::{events_beside, packets_beside};
-use crate::{clock, whole_file};
+use crate::record_file::read_bytes;
+use crate::{reading, whole_file};
+use directory::Directory;
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::{IndexLine, LeftOutLine, Record, Reindexed};
+use dropline_store::Bucket;
 use index::Found;
+use place::Place;
+use remote::Remote;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the index says of a record, but for its file.
 pub type Describe = fn(&Record) -> IndexLine;
 
-/// A directory of records with an index.
+/// Records with an index.
 #[derive(Clone, Debug)]
 pub struct History {
-    directory: PathBuf,
+    place: Arc<dyn Place>,
     describe: Describe,
 }
 
@@ -57,67 +65,113 @@ impl Contents {
 }
 
 impl History {
-    /// Whether a directory is a history: it has an index that is ours.
-    pub fn is_at(directory: &Path) -> bool {
-        index::found(directory) == Found::Ours
+    /// Whether a name is one of a history in a store, and not of a directory.
+    pub fn is_remote(named: &Path) -> bool {
+        named.to_str().is_some_and(Bucket::is_named)
+    }
+
+    /// Whether there is a history: a directory with an index that is ours, or what is named in a store.
+    pub fn is_at(named: &Path) -> bool {
+        Self::is_remote(named) || index::found(named) == Found::Ours
     }
 
     /// The index of the history in a directory, if that is damaged: then the records are read instead.
     pub fn damaged_index(directory: &Path) -> Option<PathBuf> {
-        (Self::is_at(directory) && index::is_damaged(directory)).then(|| directory.join(INDEX))
+        let is_here = !Self::is_remote(directory) && Self::is_at(directory);
+        (is_here && index::is_damaged(directory)).then(|| directory.join(INDEX))
     }
 
     /// The history that a file lies in, if it lies in one.
     pub fn around(file: &Path, describe: Describe) -> Option<Self> {
         let file = std::fs::canonicalize(file).ok()?;
         let found = file.ancestors().skip(1).find(|directory| Self::is_at(directory))?;
-        Some(Self { directory: found.to_owned(), describe })
+        Some(Self { place: Arc::new(Directory(found.to_owned())), describe })
     }
 
-    /// One that is there.
+    /// One that is there; of one in a store, that is seen when it is read.
     ///
     /// # Errors
-    /// If there is no such directory.
-    pub fn open(directory: &Path, describe: Describe) -> Result<Self, Failure> {
-        if directory.is_dir() {
-            return match index::found(directory) {
-                Found::Another => Err(not_ours(directory)),
-                Found::Ours | Found::Nothing => Ok(Self { directory: directory.to_owned(), describe }),
+    /// If there is no such directory, or the store is not named as one.
+    pub fn open(named: &Path, describe: Describe) -> Result<Self, Failure> {
+        if Self::is_remote(named) {
+            return Ok(Self { place: Arc::new(Remote::of(named)?), describe });
+        }
+        if named.is_dir() {
+            return match index::found(named) {
+                Found::Another => Err(not_ours(named)),
+                Found::Ours | Found::Nothing => {
+                    Ok(Self { place: Arc::new(Directory(named.to_owned())), describe })
+                }
             };
         }
-        let named = directory.display();
-        Err(match directory.exists() {
-            true => Failure::usage(format!("{named} is not a directory, and a history is one")),
-            false => Failure::usage(format!("there is no history {named}")).advice(format!(
+        let shown = named.display();
+        Err(match named.exists() {
+            true => Failure::usage(format!("{shown} is not a directory, and a history is one")),
+            false => Failure::usage(format!("there is no history {shown}")).advice(format!(
                 "a history begins with its first record:  dropline search TARGET --history {}",
-                quoted_path(directory)
+                quoted_path(named)
             )),
         })
     }
 
-    /// One that is made where there is none.
+    /// One that is made where there is none; in a store, with its first record.
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn create(directory: &Path, describe: Describe) -> Result<Self, Failure> {
-        whole_file::create_directories(directory)
-            .map_err(|why| Failure::environment(format!("cannot make {}: {why}", directory.display())))?;
-        let history = Self::open(directory, describe)?;
-        if !Self::is_at(directory) {
+    pub fn create(named: &Path, describe: Describe) -> Result<Self, Failure> {
+        if Self::is_remote(named) {
+            return Self::open(named, describe);
+        }
+        whole_file::create_directories(named)
+            .map_err(|why| Failure::environment(format!("cannot make {}: {why}", named.display())))?;
+        let history = Self::open(named, describe)?;
+        if !Self::is_at(named) {
             // From here on it is known as a history.
             history.change(|_| Ok(()))?;
         }
         Ok(history)
     }
 
-    /// Where it is.
-    pub fn directory(&self) -> &Path {
-        &self.directory
+    /// Where it is, as it is named.
+    pub fn named(&self) -> &Path {
+        self.place.named()
     }
 
-    /// A file of it.
+    /// What a file of it is called.
     pub fn path(&self, file: &str) -> PathBuf {
-        self.directory.join(file)
+        self.named().join(file)
+    }
+
+    /// A record of it as a file of this machine, with the times of packets beside it: one that lies elsewhere is fetched, and
+    /// removed with the history.
+    ///
+    /// # Errors
+    /// If it cannot be fetched.
+    pub fn local(&self, line: &IndexLine) -> Result<PathBuf, Failure> {
+        self.place.local(&line.file, line.bytes)
+    }
+
+    /// A small file beside the records; `None` where there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn beside(&self, file: &str) -> Result<Option<Vec<u8>>, Failure> {
+        match self.place.has(file)? {
+            true => self.place.read(file, reading::MOST_SETTINGS).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Changes such a file to what `change` makes of it, which reads it, perhaps more than once.
+    ///
+    /// # Errors
+    /// If it cannot be written, or `change` refuses.
+    pub fn change_beside(
+        &self,
+        file: &str,
+        mut change: impl FnMut() -> Result<Vec<u8>, Failure>,
+    ) -> Result<(), Failure> {
+        self.place.change(file, &mut change)
     }
 
     /// What it holds. Records that the index does not know as they are now are read; nothing is written.
@@ -125,7 +179,7 @@ impl History {
     /// # Errors
     /// If the directory cannot be read.
     pub fn contents(&self) -> Result<Contents, Failure> {
-        self.against(index::read(&self.directory))
+        self.against(index::read(&*self.place))
     }
 
     /// What it holds by now, where this is what it held before: only what changed since is read.
@@ -143,7 +197,7 @@ impl History {
 
     /// Whether a program holds the record, to add to it.
     pub fn is_being_written(&self, file: &str) -> bool {
-        is_being_written(&self.path(file))
+        self.place.is_being_written(file)
     }
 
     /// Where a record goes that is measured now. Its directory is made.
@@ -151,7 +205,7 @@ impl History {
     /// # Errors
     /// If it cannot be.
     pub fn place(&self, target: &str) -> Result<PathBuf, Failure> {
-        self.placed(&named::of_now(target)).map(|file| self.path(&file))
+        self.place.named_there(&named::of_now(target)).map(|file| self.path(&file))
     }
 
     /// Takes what became of its files since into the index.
@@ -170,7 +224,7 @@ impl History {
     pub fn index(&self, write: bool) -> Result<Reindexed, Failure> {
         let told = Cell::new(Reindexed::default());
         let anew = || {
-            let old = index::read(&self.directory);
+            let old = index::read(&*self.place);
             let mut found = self.against(BTreeMap::new())?;
             let unseen: Vec<IndexLine> = found.unseen(old.clone()).collect();
             found.records.extend(unseen);
@@ -178,9 +232,9 @@ impl History {
             Ok(index::in_order(found.records))
         };
         if write {
-            whole_file::change(&self.directory.join(INDEX), || {
-                index::keep_unreadable(&self.directory);
-                Files::remove_left_behind(&self.directory);
+            self.place.change(INDEX, &mut || {
+                index::keep_unreadable(&*self.place);
+                self.place.remove_left_behind();
                 anew().map(|records| index::text(&records))
             })?;
         } else {
@@ -189,14 +243,9 @@ impl History {
         Ok(told.take())
     }
 
-    /// The size of a record, with the times of packets beside it.
-    pub fn size(&self, file: &str) -> u64 {
-        let path = self.path(file);
-        [packets_beside(&path), path]
-            .iter()
-            .filter_map(|path| std::fs::metadata(path).ok())
-            .map(|found| found.len())
-            .sum()
+    /// The size of a record, with the times of packets beside it where they are known.
+    pub fn size(&self, line: &IndexLine) -> u64 {
+        self.place.size(&line.file).unwrap_or(line.bytes)
     }
 
     /// Removes records with what lies beside them. What is being written stays; which were removed.
@@ -207,33 +256,14 @@ impl History {
         let mut removed = Vec::new();
         self.change(|records| {
             for file in files {
-                let path = self.path(file);
-                if is_being_written(&path) {
-                    continue;
+                if self.place.remove(file)? {
+                    records.remove(file);
+                    removed.push(file.clone());
                 }
-                let gone = std::fs::remove_file(&path);
-                gone.map_err(|why| Failure::environment(format!("cannot remove {}: {why}", path.display())))?;
-                let _ = std::fs::remove_file(packets_beside(&path));
-                let _ = std::fs::remove_dir_all(events_beside(&path));
-                self.remove_empty(&path);
-                records.remove(file);
-                removed.push(file.clone());
             }
             Ok(())
         })?;
         Ok(removed)
-    }
-
-    /// Removes the directories in which a file was the last, but for those of today: a record may just begin there.
-    fn remove_empty(&self, file: &Path) {
-        let today = clock::day_and_second(&clock::now_utc()).map(|[day, _]| self.path(&day));
-        let above = file.ancestors().skip(1).take_while(|directory| *directory != self.directory);
-        for directory in above {
-            let is_of_today = today.as_ref().is_none_or(|today| today.starts_with(directory));
-            if is_of_today || std::fs::remove_dir(directory).is_err() {
-                return;
-            }
-        }
     }
 
     /// Changes the index to what its files are, and to what `change` makes of that. Others wait meanwhile.
@@ -242,15 +272,18 @@ impl History {
         change: impl FnOnce(&mut BTreeMap<String, IndexLine>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let is_changed = Cell::new(false);
-        let written = whole_file::change(&self.directory.join(INDEX), || {
-            index::keep_unreadable(&self.directory);
-            let known = index::read(&self.directory);
+        let mut change = Some(change);
+        let written = self.place.change(INDEX, &mut || {
+            index::keep_unreadable(&*self.place);
+            let known = index::read(&*self.place);
             let found = self.against(known.clone())?;
             let unseen: Vec<IndexLine> = found.unseen(known.clone()).collect();
             let mut records: BTreeMap<String, IndexLine> =
                 found.records.into_iter().map(|line| (line.file.clone(), line)).collect();
-            // What was done before it failed stands, and is read back from the files.
-            change(&mut records)?;
+            // What was done before it failed stands, and is read back from the files; so is all where another index came between.
+            if let Some(change) = change.take() {
+                change(&mut records)?;
+            }
             // A record only grows: of one that lost something, the index goes on saying what was filed.
             for (file, filed) in known {
                 if let Some(line) = records.get_mut(&file)
@@ -266,7 +299,7 @@ impl History {
         written.map_err(|why| match is_changed.get() {
             true => why.advice(format!(
                 "the records themselves are whole and are listed; make room, and make the index again:  dropline history index {}",
-                quoted_path(&self.directory)
+                quoted_path(self.named())
             )),
             false => why,
         })
@@ -274,12 +307,12 @@ impl History {
 
     /// What is there, read anew where these lines do not say what it is.
     fn against(&self, mut known: BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
-        let Files { all, mut left_out, closed } = Files::below(&self.directory)?;
+        let Files { all, mut left_out, closed } = self.place.files()?;
         let mut records = Vec::new();
         for (file, bytes) in all {
             match known.remove(&file).filter(|line| line.bytes == bytes) {
                 Some(line) => records.push(line),
-                None => match index::line_of(&self.path(&file), &file, self.describe) {
+                None => match self.line_of(&file) {
                     Ok(line) => records.push(line),
                     Err(why) => {
                         let why = why.behind(&self.path(&file).display().to_string());
@@ -297,23 +330,10 @@ impl History {
         Ok(Contents { records: index::in_order(records), copies, left_out, closed })
     }
 
-    /// What a file is called where no link is on the way to it, once its directory is made: so it is found when it is read.
-    fn placed(&self, file: &str) -> Result<String, Failure> {
-        let path = self.path(file);
-        let day = path.parent().unwrap_or(&self.directory);
-        let cannot =
-            |why: std::io::Error| Failure::environment(format!("cannot make {}: {why}", day.display()));
-        let root = std::fs::canonicalize(&self.directory).map_err(cannot)?;
-        let there = day.ancestors().find(|above| above.exists()).unwrap_or(&self.directory);
-        let real = std::fs::canonicalize(there).map_err(cannot)?;
-        if !real.starts_with(&root) {
-            return Err(leads_out(there, &real, &self.directory));
-        }
-        whole_file::create_directories(day).map_err(cannot)?;
-        let real = std::fs::canonicalize(day).map_err(cannot)?;
-        let own = path.file_name().map(|own| real.join(own));
-        let own = own.as_deref().and_then(|own| own.strip_prefix(&root).ok()).and_then(Path::to_str);
-        own.map(str::to_owned).ok_or_else(|| leads_out(day, &real, &self.directory))
+    /// What the index says of a record that is read.
+    fn line_of(&self, file: &str) -> Result<IndexLine, Failure> {
+        let bytes = self.place.read(file, reading::MOST_BYTES)?;
+        index::line_of(&bytes, &self.path(file), file, self.describe)
     }
 }
 
@@ -322,18 +342,7 @@ impl History {
 /// # Errors
 /// If it cannot be read, or is not a record.
 pub fn line_of(path: &Path, describe: Describe) -> Result<IndexLine, Failure> {
-    index::line_of(path, "", describe)
-}
-
-/// What lies behind a link that leads out of a history is not read, so nothing is filed there.
-fn leads_out(place: &Path, real: &Path, directory: &Path) -> Failure {
-    Failure::environment(format!(
-        "{} leads to {}, which is not in the history {}: nothing is filed there, as it would not be found again",
-        place.display(),
-        real.display(),
-        directory.display()
-    ))
-    .advice("put a directory in place of the link; to keep a history on another disk, move all of it and name that")
+    index::line_of(&read_bytes(path)?, path, "", describe)
 }
 
 /// A file of somebody else's has the name of the index.
@@ -364,11 +373,4 @@ fn differences(old: &BTreeMap<String, IndexLine>, found: &Contents) -> Reindexed
     }
     told.gone = gone.into_keys().collect();
     told
-}
-
-/// Whether a program holds the record, to add to it.
-fn is_being_written(path: &Path) -> bool {
-    // Shared: two who ask at once do not take one another for the writer.
-    File::open(path)
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
 }

@@ -105,14 +105,25 @@ fn broken(words: &str, width: usize) -> String {
     lines.join(" \\\n")
 }
 
+/// Prints what is not text, to a program that reads it.
+///
+/// # Errors
+/// If stdout is a terminal; else as [`print`].
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() {
+        return Err(Failure::usage("what would be printed is not text").advice("name a file for it: -o FILE"));
+    }
+    write_all(bytes)
+}
+
 fn write_out(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    match out
-        .write_all(text.as_bytes())
-        .and_then(|()| out.write_all(end.as_bytes()))
-        .and_then(|()| out.flush())
-    {
+    write_all(format!("{text}{end}").as_bytes())
+}
+
+fn write_all(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(why) if !is_nobody_there(&why) => {
             Err(Failure::environment(format!("cannot write the result: {why}")))
         }

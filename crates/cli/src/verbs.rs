@@ -73,7 +73,7 @@ pub(crate) enum Verb {
 impl Verb {
     /// Does it; `words` are the command line as a record keeps it, `all` is what it is parsed by.
     pub(crate) fn run(self, words: Vec<String>, all: Command) -> Result<u8, Failure> {
-        match self {
+        let code = match self {
             Self::Search(args) => search::run(&args, words),
             Self::Trial(args) => trial::run(&args, words),
             Self::Serve(args) => serve::run(&args),
@@ -95,7 +95,8 @@ impl Verb {
             Self::Client(args) => client::run(&args),
             Self::Completions(args) => manual::completions(&args, all),
             Self::Man(args) => manual::man(&args, all),
-        }
+        };
+        code.map(filing::ended)
     }
 }
 

@@ -75,6 +75,11 @@ impl Exposition {
         }
     }
 
+    /// A sample of a family as it was at a second since 1970. Those of the same labels follow one another in order of time.
+    pub fn sample_at(&mut self, name: &str, labels: &Labels, value: f64, second: i64) {
+        self.sample_of(name, labels, format_args!("{value} {second}"));
+    }
+
     /// A sample of a family, with its labels.
     pub fn sample_of(&mut self, name: &str, labels: &Labels, value: impl Display) {
         let labels: Vec<(&str, &dyn Display)> =

@@ -1,11 +1,13 @@
-//! The verb `history`: records by date in a directory, with an index.
+//! The verb `history`: records by date in a directory or in a store, with an index.
 
+mod exporting;
+mod metrics;
 mod pruning;
 mod rows;
 mod wanted;
 
+pub use exporting::{Exported, HistoryFormat, export};
 pub use pruning::{Keeping, prune};
-pub use rows::{HistoryFormat, rows};
 pub use wanted::Wanted;
 
 use crate::indexed::indexed;
@@ -22,6 +24,11 @@ use std::path::{Path, PathBuf};
 /// If it cannot be made.
 pub fn begun(directory: &Path) -> Result<History, Failure> {
     History::create(directory, indexed)
+}
+
+/// Whether a name is one of a history in a store.
+pub fn is_remote(named: &Path) -> bool {
+    History::is_remote(named)
 }
 
 /// The history that a file lies in, if it lies in one.

@@ -44,7 +44,7 @@ pub(crate) struct RecordPage {
 }
 
 impl Pages {
-    /// Those of the history in a directory.
+    /// Those of a history.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -70,7 +70,7 @@ impl Pages {
 
     /// The size of a record with what lies beside it.
     pub(crate) fn size(&self, line: &IndexLine) -> u64 {
-        self.history.size(&line.file)
+        self.history.size(line)
     }
 
     /// How many pages the list of all of them has.
@@ -227,9 +227,9 @@ impl Pages {
 
     /// What the history is called.
     fn name(&self) -> String {
-        let directory = self.history.directory();
-        let real = std::fs::canonicalize(directory);
-        let name = real.as_deref().unwrap_or(directory).file_name().unwrap_or(directory.as_os_str());
+        let named = self.history.named();
+        let real = std::fs::canonicalize(named);
+        let name = real.as_deref().unwrap_or(named).file_name().unwrap_or(named.as_os_str());
         name.to_string_lossy().into_owned()
     }
 
@@ -238,10 +238,10 @@ impl Pages {
     }
 
     fn short_enough(&self, line: &IndexLine) -> Result<std::path::PathBuf, Failure> {
-        let path = self.history.path(&line.file);
         if line.bytes <= LONGEST {
-            return Ok(path);
+            return self.history.local(line);
         }
+        let path = self.history.path(&line.file);
         Err(Failure::usage(format!("{} is too long to be shown here: {} MiB", line.file, line.bytes >> 20))
             .advice(format!("draw its page by itself:  dropline report {} --html", quoted_path(&path))))
     }
@@ -250,7 +250,7 @@ impl Pages {
     fn trends(&self, is_of: impl Fn(&IndexLine) -> bool) -> Result<Trends, Failure> {
         let lines = self.records().iter().filter(|line| is_of(line));
         let lines = lines.map(|line| (line.file.clone(), line.clone())).collect();
-        of_lines(lines, Vec::new(), None, || Acknowledged::beside(&[self.history.directory().to_owned()]))
+        of_lines(lines, Vec::new(), None, || Acknowledged::beside(&[self.history.named().to_owned()]))
     }
 
     fn trend_page(&self, trends: &Trends) -> String {

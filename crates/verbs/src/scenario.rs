@@ -132,10 +132,13 @@ fn files(flag: &Flag, word: &str) -> Vec<String> {
 /// Whether a file's name leads down from the current directory, no link on its way leads out of that, and no part of it is
 /// hidden: programs read such files by themselves, shells among them.
 fn is_of_here(name: &str) -> bool {
-    let is_down = Path::new(name).components().all(|part| match part {
-        Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
-        part => part == Component::CurDir,
-    });
+    // A store is elsewhere, whatever its address looks like.
+    let is_file = !name.contains("://");
+    let is_down = is_file
+        && Path::new(name).components().all(|part| match part {
+            Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
+            part => part == Component::CurDir,
+        });
     let leads_down = || {
         let here = Path::new(".").canonicalize().ok()?;
         Some(really(&Path::new(".").join(name))?.starts_with(here))

@@ -1,16 +1,13 @@
 //! Records that are added to a history.
 
+use super::History;
 use super::index::{line, sum_of_header};
 use super::named::{self, sha256};
-use super::{History, is_being_written};
-use crate::reading::{Rereadable, STDIN};
+use crate::reading::{MOST_BYTES, Rereadable, STDIN};
 use crate::record_file::{packets_beside, parse, read_bytes, text_of};
-use crate::whole_file;
 use dropline_failure::Failure;
 use dropline_record::{AddedLine, AddedWord, IndexLine, Record};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A file that shall be added, and what it is called.
@@ -116,36 +113,38 @@ impl History {
             .filter(|known| known.header_sha256 == header)
             .map(|known| known.file.clone())
             .collect();
-        let mut place = None;
+        let mut beginning = None;
         for file in of_header {
-            match self.than(&file, &record, &bytes)? {
+            let there = self.place.read(&file, MOST_BYTES)?;
+            match self.than(&file, &there, &record, &bytes)? {
                 Than::NoMore => return Ok((AddedWord::Known, file)),
-                Than::More => place = Some((AddedWord::Completed, file)),
+                Than::More => beginning = Some((file, there)),
                 Than::Other => {}
             }
         }
-        let (added, file) = match place {
-            Some(place) => place,
-            None => (AddedWord::New, self.placed(&self.free_name(&record, [&header, &sum], source)?)?),
+        let packets = packets_beside(source);
+        let (added, file) = match beginning {
+            Some((file, there)) => {
+                self.place.put(&file, &bytes, &packets, Some(&there))?;
+                (AddedWord::Completed, file)
+            }
+            None => {
+                let file = self.place.named_there(&self.free_name(&record, [&header, &sum], source)?)?;
+                self.place.put(&file, &bytes, &packets, None)?;
+                (AddedWord::New, file)
+            }
         };
-        let path = self.path(&file);
-        if added == AddedWord::Completed && is_being_written(&path) {
-            return Err(Failure::environment(format!("another search is writing {}", path.display()))
-                .advice("wait for it to end"));
-        }
-        self.keep(source, &path, &bytes)?;
         records.insert(file.clone(), line(described, &file, &bytes));
         Ok((added, file))
     }
 
     /// What `record` is to one of the history with the same first line.
-    fn than(&self, file: &str, record: &Record, bytes: &[u8]) -> Result<Than, Failure> {
+    fn than(&self, file: &str, there: &[u8], record: &Record, bytes: &[u8]) -> Result<Than, Failure> {
         let path = self.path(file);
-        let there = read_bytes(&path)?;
         if there == bytes {
             return Ok(Than::NoMore);
         }
-        let there = parse(&text_of(&there, &path)?, &path)?;
+        let there = parse(&text_of(there, &path)?, &path)?;
         let common = there.trials.len().min(record.trials.len());
         if there.trials[..common] != record.trials[..common] {
             return Ok(Than::Other);
@@ -173,23 +172,6 @@ impl History {
             ))
             .advice("a record in a history lies by its date"));
         };
-        Ok(if self.path(&first).exists() { second } else { first })
-    }
-
-    /// Writes a record, and before it the times of its packets where they lie beside it.
-    fn keep(&self, source: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let cannot = |path: &Path, why: std::io::Error| {
-            Failure::environment(format!("cannot write {}: {why}", path.display())).advice(
-                "nothing of it was added, and all that was there is as it was: make room, and add it again",
-            )
-        };
-        let packets = packets_beside(source);
-        if packets.is_file() {
-            let place = packets_beside(path);
-            let copied = File::open(&packets)
-                .and_then(|mut from| whole_file::fill(&place, |to| std::io::copy(&mut from, to).map(|_| ())));
-            copied.map_err(|why| cannot(&place, why))?;
-        }
-        whole_file::replace(path, bytes).map_err(|why| cannot(path, why))
+        Ok(if self.place.has(&first)? { second } else { first })
     }
 }

@@ -32,14 +32,7 @@ impl Files {
     pub fn below(directory: &Path) -> Result<Self, Failure> {
         let mut files = Self::default();
         walk(directory, &mut |name, found| match found {
-            Found::File(found) if name.ends_with(ENDING) && name != INDEX => {
-                files.all.insert(name.to_owned(), found.len());
-            }
-            Found::File(_) => {
-                if is_like_record(name) && name != INDEX {
-                    files.leave_out(name, "its name does not end in .jsonl");
-                }
-            }
+            Found::File(found) => files.take(name, found.len()),
             Found::Unread(why) => files.leave_out(name, why),
             Found::Closed(why) => {
                 files.leave_out(name, &format!("the directory cannot be read: {why}"));
@@ -47,6 +40,22 @@ impl Files {
             }
         })?;
         Ok(files)
+    }
+
+    /// Takes in a file of this size, if it may be a record. A store has names that no directory has: these are left out.
+    pub(super) fn take(&mut self, name: &str, bytes: u64) {
+        if name == INDEX || !is_like_record(name) {
+            return;
+        }
+        if !name.ends_with(ENDING) {
+            self.leave_out(name, "its name does not end in .jsonl");
+        } else if name.split('/').any(|part| part.is_empty() || part == "." || part == "..")
+            || name.contains('\0')
+        {
+            self.leave_out(name, "its name is not that of a file");
+        } else {
+            self.all.insert(name.to_owned(), bytes);
+        }
     }
 
     fn leave_out(&mut self, name: &str, why: &str) {

@@ -2,14 +2,15 @@
 
 use super::Describe;
 use super::named::sha256;
-use crate::record_file::{parse, read_bytes, text_of};
+use super::place::Place;
+use crate::record_file::{parse, text_of};
 use crate::{clock, reading, whole_file};
 use dropline_failure::Failure;
 use dropline_record::IndexLine;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
 /// The name of the file.
@@ -38,7 +39,7 @@ pub(super) fn found(directory: &Path) -> Found {
 }
 
 /// Whether a line of it is one of an index.
-fn has_line(file: File) -> bool {
+fn has_line(file: impl Read) -> bool {
     let is_line = |line: &Value| line["file"].is_string() && line["header_sha256"].is_string();
     let mut lines = BufReader::new(file.take(reading::MOST_BYTES)).split(b'\n').map_while(Result::ok);
     lines.any(|line| serde_json::from_slice(&line).is_ok_and(|line| is_line(&line)))
@@ -51,18 +52,16 @@ pub(super) fn is_damaged(directory: &Path) -> bool {
 }
 
 /// Of an index in which nothing can be read, what stands there is kept beside it before it is made anew.
-pub(super) fn keep_unreadable(directory: &Path) {
-    let path = directory.join(INDEX);
-    if std::fs::metadata(&path).is_ok_and(|found| found.len() > 0)
-        && File::open(&path).is_ok_and(|file| !has_line(file))
-    {
-        let _ = std::fs::copy(&path, directory.join(DAMAGED));
+pub(super) fn keep_unreadable(place: &dyn Place) {
+    let bytes = bytes_at(place);
+    if !bytes.is_empty() && !has_line(&*bytes) {
+        let _ = place.put(DAMAGED, &bytes, Path::new(""), None);
     }
 }
 
 /// The lines of the index by their file. What is not such a line is left out: its record is read instead.
-pub(super) fn read(directory: &Path) -> BTreeMap<String, IndexLine> {
-    let bytes = bytes(directory);
+pub(super) fn read(place: &dyn Place) -> BTreeMap<String, IndexLine> {
+    let bytes = bytes_at(place);
     let lines = lines(&bytes).filter_map(|line| serde_json::from_slice::<IndexLine>(line).ok());
     // Of what is not a search, lines of before do not say what was found.
     let says = |line: &IndexLine| line.algorithm.is_some() || line.trial.is_some();
@@ -72,6 +71,10 @@ pub(super) fn read(directory: &Path) -> BTreeMap<String, IndexLine> {
 
 fn bytes(directory: &Path) -> Vec<u8> {
     reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).unwrap_or_default()
+}
+
+fn bytes_at(place: &dyn Place) -> Vec<u8> {
+    place.read(INDEX, reading::MOST_BYTES).unwrap_or_default()
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -97,10 +100,14 @@ pub(super) fn text(records: &[IndexLine]) -> Vec<u8> {
 }
 
 /// What the index says of a file, and by which name.
-pub(super) fn line_of(path: &Path, file: &str, describe: Describe) -> Result<IndexLine, Failure> {
-    let bytes = read_bytes(path)?;
-    let record = parse(&text_of(&bytes, path)?, path)?;
-    Ok(line(describe(&record), file, &bytes))
+pub(super) fn line_of(
+    bytes: &[u8],
+    path: &Path,
+    file: &str,
+    describe: Describe,
+) -> Result<IndexLine, Failure> {
+    let record = parse(&text_of(bytes, path)?, path)?;
+    Ok(line(describe(&record), file, bytes))
 }
 
 /// The same of a record that was read.

@@ -59,7 +59,7 @@ pub(crate) enum TrendCondition {
     Regressed,
 }
 
-/// Keep records in a directory by date, with an index: add, list, remove and export them.
+/// Keep records by date in a directory or a store, with an index: add, list, remove and export them.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 #[command(after_help = "\
@@ -69,7 +69,8 @@ Examples:
   dropline trend nights
 
 The index is made from the records: one that was copied into the directory is listed too. \
-Where no directory is named, DROPLINE_HISTORY says it.")]
+Where no directory is named, DROPLINE_HISTORY says it. s3://BUCKET/PREFIX is a history in a store that speaks S3; \
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL say who asks and which store.")]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
     pub(crate) verb: HistoryVerb,
@@ -98,7 +99,7 @@ pub(crate) struct HistoryAddArgs {
     /// Records to add; - reads one from standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Directory of the history, made if it is not there [default: $DROPLINE_HISTORY].
+    /// Directory of the history, made if it is not there, or s3://BUCKET/PREFIX [default: $DROPLINE_HISTORY].
     #[arg(long, value_name = "DIR")]
     pub(crate) history: Option<PathBuf>,
     /// Make records of another program's results, and add these.
@@ -186,13 +187,15 @@ pub(crate) struct HistoryPruneArgs {
     pub(crate) json: bool,
 }
 
-/// Write a history as a table for other programs, with a row for each goal of each record.
+/// Write a history for other programs: as a table with a row for each goal of each record, or as metrics.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   dropline search sim:noisy --history nights
   dropline history export nights --to csv -o nights.csv
-  dropline history export nights --to jsonl --goal 0")]
+  dropline history export nights --to jsonl --goal 0
+  dropline history export nights --to parquet -o all.parquet
+  dropline history export nights --to openmetrics -o all.om")]
 pub(crate) struct HistoryExportArgs {
     #[command(flatten)]
     pub(crate) directory: DirectoryArgs,
@@ -201,7 +204,7 @@ pub(crate) struct HistoryExportArgs {
     /// Format to write.
     #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = one_of(HistoryFormat::ALL, HistoryFormat::word, HistoryFormat::about))]
     pub(crate) to: HistoryFormat,
-    /// New file [default: text goes to stdout].
+    /// New file [default: stdout].
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -209,7 +212,7 @@ pub(crate) struct HistoryExportArgs {
 /// Which history is meant.
 #[derive(Args, Debug)]
 pub(crate) struct DirectoryArgs {
-    /// Directory of the history [default: $DROPLINE_HISTORY].
+    /// Directory of the history, or s3://BUCKET/PREFIX [default: $DROPLINE_HISTORY].
     #[arg(value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
 }

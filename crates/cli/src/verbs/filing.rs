@@ -1,18 +1,31 @@
-//! Where records go: into a file that was named, into a history, into both, or nowhere.
+//! Where records go: into a file that was named, into a history, into both, or nowhere. One that goes to a store is written here first,
+//! and stays here.
 
+use super::DONE;
 use crate::args::{FilingArgs, VARIABLE};
 use dropline_archive::clock;
 use dropline_archive::history::{History, Offered};
 use dropline_archive::record_file::Output;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted_path};
 use dropline_verbs::history;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
+
+/// Whether a record is not in the store that it shall be in.
+static IS_UNFILED: AtomicBool = AtomicBool::new(false);
+/// What says so, where nothing else is to be said.
+const UNFILED: u8 = 4;
+
+/// How a verb ends that ended with this code.
+pub(crate) fn ended(code: u8) -> u8 {
+    if code == DONE && IS_UNFILED.load(Ordering::Relaxed) { UNFILED } else { code }
+}
 
 /// Where the records of a command go.
 pub(crate) struct Filing {
     named: Option<PathBuf>,
-    /// The history's directory.
+    /// The history's directory, or where it is in a store.
     directory: Option<PathBuf>,
     /// What was there before anything was measured.
     before: Option<Seen>,
@@ -71,13 +84,13 @@ impl Filing {
         let path = match (&self.named, self.history()?) {
             (Some(path), _) if path.as_os_str() == "-" => return Ok(Output::Nowhere),
             (Some(path), history) => {
-                if let Some(history) = history {
+                if let Some(history) = history.filter(|_| !self.is_remote()) {
                     history.place(target)?;
                 }
                 path.clone()
             }
-            (None, Some(history)) => return history.place(target).map(Output::File),
-            (None, None) => unnamed(),
+            (None, Some(history)) if !self.is_remote() => return history.place(target).map(Output::File),
+            (None, _) => unnamed(),
         };
         if count == 1 {
             return Ok(Output::File(path));
@@ -97,7 +110,18 @@ impl Filing {
             && let Err(why) = self.filed(path)
         {
             note!("! the record is kept in {}, and was not filed: {why}", path.display());
+            if let Some(history) = self.directory.as_deref().filter(|_| self.is_remote()) {
+                let [path, history] = [path, history].map(quoted_path);
+                note!(
+                    "  file it when the store takes it:  dropline history add {path} --unfinished --history {history}"
+                );
+                IS_UNFILED.store(true, Ordering::Relaxed);
+            }
         }
+    }
+
+    fn is_remote(&self) -> bool {
+        self.directory.as_deref().is_some_and(history::is_remote)
     }
 
     fn filed(&self, path: &Path) -> Result<(), Failure> {
@@ -106,15 +130,18 @@ impl Filing {
             around.update()?;
         }
         let Some(history) = self.history()? else { return Ok(()) };
-        let real = |history: &History| std::fs::canonicalize(history.directory()).ok();
-        if around.as_ref().and_then(real) == real(&history) {
+        let real = |history: &History| std::fs::canonicalize(history.named()).ok();
+        if !self.is_remote() && around.as_ref().and_then(real) == real(&history) {
             return Ok(());
         }
-        let told = history.add(&[Offered::of(path)], true)?;
-        match told.into_iter().find_map(|line| line.why) {
-            Some(why) => Err(Failure::environment(why)),
-            None => Ok(()),
+        for line in history.add(&[Offered::of(path)], true)? {
+            match (line.why, line.file) {
+                (Some(why), _) => return Err(Failure::environment(why)),
+                (None, Some(file)) if self.is_remote() => note!("filed as {}", history.path(&file).display()),
+                _ => {}
+            }
         }
+        Ok(())
     }
 }
 
@@ -124,7 +151,8 @@ impl Filing {
 /// If there is neither.
 pub(crate) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let found = named.map(Path::to_owned).or_else(of_environment).ok_or_else(|| {
-        Failure::usage("no history is named").advice(format!("name its directory, or set {VARIABLE} to it"))
+        Failure::usage("no history is named")
+            .advice(format!("name its directory or its address in a store, or set {VARIABLE} to it"))
     })?;
     tell_damage(&found);
     Ok(found)

@@ -11,7 +11,7 @@ use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_record::AddedWord;
 use dropline_trial::number_of;
-use dropline_verbs::history::{self, Keeping, Wanted};
+use dropline_verbs::history::{self, HistoryFormat, Keeping, Wanted};
 
 pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
     match &args.verb {
@@ -82,14 +82,15 @@ fn prune(args: &HistoryPruneArgs) -> Result<u8, Failure> {
 }
 
 fn export(args: &HistoryExportArgs) -> Result<u8, Failure> {
-    let listed = history::list(&directory(args.directory.directory.as_deref())?, &wanted(&args.wanted)?)?;
-    for left in &listed.left_out {
+    let directory = directory(args.directory.directory.as_deref())?;
+    let exported = history::export(&directory, &wanted(&args.wanted)?, args.to)?;
+    for left in &exported.left_out {
         note!("! left out: {}: {}", left.source, left.why);
     }
-    let rows = history::rows(&listed, args.to);
     match &args.output {
-        Some(path) => whole_file::create_of(path, rows.as_bytes())?,
-        None => out::print_data(&rows)?,
+        Some(path) => whole_file::create_of(path, &exported.bytes)?,
+        None if args.to == HistoryFormat::Parquet => out::print_bytes(&exported.bytes)?,
+        None => out::print_data(&String::from_utf8_lossy(&exported.bytes))?,
     }
     Ok(DONE)
 }

@@ -38,6 +38,19 @@ pub(crate) fn nights(bench: &Bench, count: usize) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
+/// Writes nights at one level, and behind them others at half of it, and returns their names.
+pub(crate) fn changed(bench: &Bench, before: usize, after: usize) -> Vec<String> {
+    let lower = ["search", "sim:noisy?capacity=5Mpps", "-q", "--max-trials=30", "--goal=0.5%"];
+    bench.done(&[&lower[..], &["-o", "lower.record"]].concat());
+    let lower = bench.read("lower.record").replace("sim:noisy?capacity=5Mpps", "sim:noisy");
+    let (_, rest) = lower.split_once('\n').unwrap();
+    let names = nights(bench, before + after);
+    for (number, name) in names.iter().enumerate().skip(before) {
+        bench.write(name, &format!("{}\n{rest}", night(number).split_once('\n').unwrap().0));
+    }
+    names
+}
+
 pub(crate) fn add(bench: &Bench, files: &[&str]) -> Ended {
     bench.run(&[&["history", "add", "--history", "nights", "--json"], files].concat())
 }
@@ -71,4 +84,22 @@ pub(crate) fn is_whole(bench: &Bench) {
     assert_eq!(checked.code, Some(0), "{}", checked.text);
     bench.done(&["history", "index", "nights"]);
     assert_eq!(bench.read("nights/index.jsonl"), before);
+}
+
+/// The pages below a directory by their names, each with how many headings and rows it has.
+pub(crate) fn pages(directory: &Path) -> BTreeMap<String, usize> {
+    fn walk(directory: &Path, prefix: &str, found: &mut BTreeMap<String, usize>) {
+        for entry in directory.read_dir().unwrap().flatten() {
+            let name = format!("{prefix}{}", entry.file_name().into_string().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                walk(&entry.path(), &format!("{name}/"), found);
+            } else {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                found.insert(name, text.matches("<h1").count() + text.matches("<tr").count());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(directory, "", &mut found);
+    found
 }

@@ -49,8 +49,11 @@ pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, F
     let contents = history.contents()?;
     let known = Acknowledged::beside(&[directory.to_owned()])?;
     let mut pruned = plan(&contents, keeping, &known);
+    let copies = contents.copies.iter().map(|(copy, _)| copy);
+    let by_file: BTreeMap<&str, &IndexLine> =
+        contents.records.iter().chain(copies).map(|line| (line.file.as_str(), line)).collect();
     for line in pruned.removed.iter_mut().chain(&mut pruned.kept) {
-        line.bytes = history.size(&line.file);
+        line.bytes = by_file.get(line.file.as_str()).map_or(line.bytes, |line| history.size(line));
     }
     if yes && pruned.removed.is_empty() {
         pruned.done = true;

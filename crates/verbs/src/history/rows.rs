@@ -1,95 +1,100 @@
 //! A history as a table for other programs: a row a goal of each record.
 
-use dropline_record::{IndexLine, IndexedGoal, Listed};
+use Kind::{Integer, Number, Text, Time, Truth};
+use dropline_archive::clock;
+use dropline_parquet::Values;
+use dropline_record::{IndexLine, IndexedGoal};
 use serde_json::{Map, Value};
 
-/// How a table is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HistoryFormat {
-    /// Comma-separated values, names in the first row.
-    Csv,
-    /// An object a line.
-    Jsonl,
+/// Names of columns, what each holds, and that of a record and a goal of it.
+type Column = (&'static str, Kind, fn(&IndexLine, Option<&IndexedGoal>) -> Value);
+
+/// What a column holds, where a format has types.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    /// A date as it is written.
+    Time,
+    Truth,
+    Number,
+    Integer,
 }
-
-impl HistoryFormat {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Csv, Self::Jsonl];
-
-    /// As it is typed.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Jsonl => "jsonl",
-        }
-    }
-
-    /// What it is.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Csv => "comma-separated values, with names in the first row",
-            Self::Jsonl => "one JSON object a line",
-        }
-    }
-}
-
-/// Names of columns, and what each holds of a record and a goal of it.
-type Column = (&'static str, fn(&IndexLine, Option<&IndexedGoal>) -> Value);
 
 const COLUMNS: [Column; 26] = [
-    ("started", |line, _| line.started.clone().into()),
-    ("kind", |line, _| line.kind.clone().into()),
-    ("target", |line, _| line.target.clone().into()),
-    ("finished", |line, _| line.finished.into()),
-    ("goal", |_, goal| goal.map(|goal| goal.goal.clone()).into()),
-    ("loss_ratio", |_, goal| goal.map(|goal| goal.asked.loss_ratio).into()),
-    ("within_s", |_, goal| goal.and_then(|goal| goal.asked.within_s).into()),
-    ("lower_pps", |_, goal| goal.and_then(|goal| goal.lower_pps).into()),
-    ("median_pps", |_, goal| goal.and_then(|goal| goal.median_pps).into()),
-    ("upper_pps", |_, goal| goal.and_then(|goal| goal.upper_pps).into()),
-    ("limit_pps", |_, goal| goal.and_then(|goal| goal.limit_pps).into()),
-    ("level", |_, goal| goal.and_then(|goal| goal.level).into()),
-    ("result", |_, goal| {
+    ("started", Time, |line, _| line.started.clone().into()),
+    ("kind", Text, |line, _| line.kind.clone().into()),
+    ("target", Text, |line, _| line.target.clone().into()),
+    ("finished", Truth, |line, _| line.finished.into()),
+    ("goal", Text, |_, goal| goal.map(|goal| goal.goal.clone()).into()),
+    ("loss_ratio", Number, |_, goal| goal.map(|goal| goal.asked.loss_ratio).into()),
+    ("within_s", Number, |_, goal| goal.and_then(|goal| goal.asked.within_s).into()),
+    ("lower_pps", Number, |_, goal| goal.and_then(|goal| goal.lower_pps).into()),
+    ("median_pps", Number, |_, goal| goal.and_then(|goal| goal.median_pps).into()),
+    ("upper_pps", Number, |_, goal| goal.and_then(|goal| goal.upper_pps).into()),
+    ("limit_pps", Number, |_, goal| goal.and_then(|goal| goal.limit_pps).into()),
+    ("level", Number, |_, goal| goal.and_then(|goal| goal.level).into()),
+    ("result", Text, |_, goal| {
         goal.map_or(Value::Null, |goal| serde_json::to_value(goal.result).unwrap_or_default())
     }),
-    ("why_not", |_, goal| goal.and_then(|goal| goal.why_not.clone()).into()),
-    ("answer", |line, _| line.trial.as_ref().map(|trial| trial.answer.clone()).into()),
-    ("trial_load_pps", |line, _| line.trial.as_ref().and_then(|trial| trial.load_pps).into()),
-    ("trial_loss_ratio", |line, _| line.trial.as_ref().and_then(|trial| trial.loss_ratio).into()),
-    ("p50_ns", |line, _| line.trial.as_ref().and_then(|trial| trial.p50_ns).into()),
-    ("p99_ns", |line, _| line.trial.as_ref().and_then(|trial| trial.p99_ns).into()),
-    ("load_unit", |line, _| line.load_unit.word().into()),
-    ("algorithm", |line, _| line.algorithm.clone().into()),
-    ("machine", |line, _| line.machine.clone().into()),
-    ("dropline", |line, _| line.dropline.clone().into()),
-    ("labels", |line, _| serde_json::to_string(&line.labels).expect("labels are JSON").into()),
-    ("file", |line, _| line.file.clone().into()),
-    ("sha256", |line, _| line.sha256.clone().into()),
+    ("why_not", Text, |_, goal| goal.and_then(|goal| goal.why_not.clone()).into()),
+    ("answer", Text, |line, _| line.trial.as_ref().map(|trial| trial.answer.clone()).into()),
+    ("trial_load_pps", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.load_pps).into()),
+    ("trial_loss_ratio", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.loss_ratio).into()),
+    ("p50_ns", Integer, |line, _| line.trial.as_ref().and_then(|trial| trial.p50_ns).into()),
+    ("p99_ns", Integer, |line, _| line.trial.as_ref().and_then(|trial| trial.p99_ns).into()),
+    ("load_unit", Text, |line, _| line.load_unit.word().into()),
+    ("algorithm", Text, |line, _| line.algorithm.clone().into()),
+    ("machine", Text, |line, _| line.machine.clone().into()),
+    ("dropline", Text, |line, _| line.dropline.clone().into()),
+    ("labels", Text, |line, _| serde_json::to_string(&line.labels).expect("labels are JSON").into()),
+    ("file", Text, |line, _| line.file.clone().into()),
+    ("sha256", Text, |line, _| line.sha256.clone().into()),
 ];
 
-/// The table as text.
-pub fn rows(listed: &Listed, format: HistoryFormat) -> String {
-    let mut all = Vec::new();
-    for line in &listed.records {
+/// A row: what each column holds, null where there is nothing.
+type Row = [Value; COLUMNS.len()];
+
+fn rows(records: &[IndexLine]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for line in records {
         match line.goals.as_slice() {
-            [] => all.push(COLUMNS.map(|(_, of)| of(line, None))),
-            goals => all.extend(goals.iter().map(|goal| COLUMNS.map(|(_, of)| of(line, Some(goal))))),
+            [] => rows.push(COLUMNS.map(|(_, _, of)| of(line, None))),
+            goals => rows.extend(goals.iter().map(|goal| COLUMNS.map(|(_, _, of)| of(line, Some(goal))))),
         }
     }
-    match format {
-        HistoryFormat::Jsonl => all.into_iter().map(object).collect(),
-        HistoryFormat::Csv => {
-            let names = COLUMNS.map(|(name, _)| name.to_owned()).to_vec();
-            let rows = all.into_iter().map(|row| row.into_iter().map(cell).collect());
-            dropline_report::csv_table(std::iter::once(names).chain(rows))
-        }
-    }
+    rows
 }
 
-fn object(row: [Value; COLUMNS.len()]) -> String {
-    let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned());
-    let object: Map<String, Value> = names.zip(row).collect();
-    format!("{}\n", Value::Object(object))
+/// Comma-separated values, names in the first row.
+pub(super) fn csv(records: &[IndexLine]) -> String {
+    let names = COLUMNS.map(|(name, ..)| name.to_owned()).to_vec();
+    let rows = rows(records).into_iter().map(|row| row.into_iter().map(cell).collect());
+    dropline_report::csv_table(std::iter::once(names).chain(rows))
+}
+
+/// An object a line.
+pub(super) fn jsonl(records: &[IndexLine]) -> String {
+    let names = || COLUMNS.iter().map(|(name, ..)| (*name).to_owned());
+    let object = |row: Row| names().zip(row).collect::<Map<String, Value>>();
+    rows(records).into_iter().map(|row| format!("{}\n", Value::Object(object(row)))).collect()
+}
+
+/// A Parquet file.
+pub(super) fn parquet(records: &[IndexLine]) -> Vec<u8> {
+    let rows = rows(records);
+    let columns = COLUMNS.iter().enumerate().map(|(at, (name, kind, _))| {
+        let column = || rows.iter().map(move |row| &row[at]);
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let values = match kind {
+            Text => Values::Texts(column().map(text).collect()),
+            Time => Values::Times(column().map(|value| clock::unix_us(value.as_str()?)).collect()),
+            Truth => Values::Truths(column().map(Value::as_bool).collect()),
+            Number => Values::Numbers(column().map(Value::as_f64).collect()),
+            Integer => Values::Integers(column().map(Value::as_i64).collect()),
+        };
+        dropline_parquet::Column { name, values }
+    });
+    dropline_parquet::file(&columns.collect::<Vec<_>>())
 }
 
 fn cell(value: Value) -> String {

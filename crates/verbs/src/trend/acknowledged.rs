@@ -53,14 +53,31 @@ impl Acknowledged {
             let (here, around) = places(path);
             std::iter::once(here).chain(around)
         };
-        let mut places: Vec<PathBuf> = paths.iter().flat_map(of).collect();
+        let (remote, local): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            paths.iter().partition(|path| History::is_remote(path));
+        let mut places: Vec<PathBuf> = local.into_iter().flat_map(of).collect();
         places.sort();
         places.dedup();
         let mut all = Self::default();
         for place in places {
             all.changes.extend(Self::at(&place)?.changes);
         }
+        for named in remote {
+            all.changes.extend(Self::of(&History::open(named, indexed)?)?.changes);
+        }
         Ok(all)
+    }
+
+    /// What the file of a history says.
+    fn of(history: &History) -> Result<Self, Failure> {
+        let place = history.path(NAME);
+        match history.beside(NAME)? {
+            None => Ok(Self::default()),
+            Some(bytes) => {
+                let text = reading::as_text(bytes).map_err(|why| why.of(&place))?;
+                Self::read(&place, &text)
+            }
+        }
     }
 
     /// What a file says; nothing where there is none.
@@ -141,16 +158,21 @@ pub fn acknowledge(paths: &[PathBuf], trends: &Trends, ids: &[String]) -> Result
         };
         known.push(found.clone());
     }
-    let place = place(&paths[0]);
-    whole_file::change(&place, || {
-        let mut kept = Acknowledged::at(&place)?;
-        for known in known {
+    let with_these = |mut kept: Acknowledged| {
+        for known in &known {
             if !kept.changes.iter().any(|kept| kept.id == known.id) {
-                kept.changes.push(known);
+                kept.changes.push(known.clone());
             }
         }
-        Ok(kept.text().into_bytes())
-    })?;
+        kept.text().into_bytes()
+    };
+    if History::is_remote(&paths[0]) {
+        let history = History::open(&paths[0], indexed)?;
+        history.change_beside(NAME, || Acknowledged::of(&history).map(with_these))?;
+        return Ok(history.path(NAME));
+    }
+    let place = place(&paths[0]);
+    whole_file::change(&place, || Acknowledged::at(&place).map(with_these))?;
     Ok(place)
 }
 
