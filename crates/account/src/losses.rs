@@ -83,9 +83,9 @@ impl Losses {
         with_loss.dedup();
         let shape = if with_loss.len() * 10 >= windows * 9 && lost.len() >= 10 * windows {
             Shape::AllTheTime
-        } else if lost.len() > 2 && dispersion[1].is_some_and(|index| index > 2.0) {
-            Shape::Bursts
-        } else if is_one_run(bursts.len(), lost.len(), longest_run) {
+        } else if (lost.len() > 2 && dispersion[1].is_some_and(|index| index > 2.0))
+            || is_one_run(bursts.len(), lost.len(), longest_run)
+        {
             Shape::Bursts
         } else if is_even(dispersion[1], lost) {
             Shape::Regular

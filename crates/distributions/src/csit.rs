@@ -243,6 +243,7 @@ impl Case {
             started: self.start_time.clone(),
             target: format!("csit:{}", self.test_id),
             target_note: Some(format!("{} {}, measured by FD.io CSIT", self.dut_type, self.dut_version)),
+            asked_digest: None,
             load_unit: LoadUnit::Packets,
             load_is: "the sum over all directions".into(),
             profile: ProfileLine::from(&profile),
@@ -335,16 +336,17 @@ mod tests {
     use dropline_record::Record;
     use serde_json::json;
 
-    fn case(kind: &str, result: Value) -> Value {
+    fn case(kind: &str, mut result: Value) -> Value {
+        result["type"] = kind.into();
         let mut case = json!({
             "version": "1.5.1", "passed": true, "message": "", "duration": 42.5,
             "test_id": format!("tests.vpp.perf.ip4.64b-1c-ethip4-ip4base-{kind}"),
             "start_time": "2026-11-02T03:04:05.678901Z", "end_time": "2026-11-02T03:05:05.678901Z",
             "dut_type": "vpp", "dut_version": "26.02-rc0~128-g5a3f1c2de",
             "tg_type": "trex", "tg_version": "v3.06", "hosts": ["192.0.2.1", "192.0.2.2"],
-            "tags": ["64B", "1C", "NIC_Intel-E810CQ"], "telemetry": [], "result": result,
+            "tags": ["64B", "1C", "NIC_Intel-E810CQ"], "telemetry": [],
         });
-        case["result"]["type"] = kind.into();
+        case["result"] = result;
         case
     }
 

@@ -44,7 +44,7 @@ fn stack() -> impl Strategy<Value = Stack> {
 
 fn any_device() -> impl Strategy<Value = Device> {
     let way = prop::sample::select(vec![None, Some(Way::Out), Some(Way::Back)]);
-    (prop::array::uniform9(counter()), way, any::<[bool; 3]>(), any::<bool>()).prop_map(
+    (prop::array::uniform10(counter()), way, any::<[bool; 3]>(), any::<bool>()).prop_map(
         |(c, leaves, [on_path, own, up], seen)| Device {
             index: 1,
             name: "any".into(),
@@ -59,6 +59,7 @@ fn any_device() -> impl Strategy<Value = Device> {
             transmitted: c[4],
             transmit_drops: c[5],
             queue_drops: seen.then_some(c[6]),
+            queue_waiting: c[9],
             ingress_drops: c[7],
             filter_drops: c[8],
         },

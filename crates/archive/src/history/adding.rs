@@ -25,7 +25,7 @@ impl Offered {
 
     /// A record that was made of what the user named.
     pub fn made(named: &Path, text: &str) -> Self {
-        let kept = Rereadable::kept(OsStr::new("record.jsonl"), text.as_bytes());
+        let kept = Rereadable::kept(std::ffi::OsStr::new("record.jsonl"), text.as_bytes());
         let read =
             kept.map_err(|why| Failure::environment(format!("cannot keep {}: {why}", named.display())));
         Self { named: named.to_owned(), read }

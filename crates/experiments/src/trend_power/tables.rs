@@ -206,7 +206,7 @@ impl Answers<'_> {
     fn table(
         &self,
         title: String,
-        note: String,
+        note: &str,
         kinds: &[Kind],
         cell: impl Fn(Detector, Kind) -> String,
     ) -> Table {
@@ -233,7 +233,7 @@ impl Answers<'_> {
 
     fn false_alarms(&self, title: &str, kinds: &[Kind], note: &str) -> Table {
         let note = format!("Each is a false alarm.{note}");
-        self.table(title.into(), note, kinds, |detector, kind| one_place(self.alarms(detector, kind)))
+        self.table(title.into(), &note, kinds, |detector, kind| one_place(self.alarms(detector, kind)))
     }
 
     fn changes(&self) -> Table {
@@ -248,7 +248,7 @@ impl Answers<'_> {
         let note = "Mean number of changes in a history; in brackets the share of the true ones that were found within five nights. A \
                     ramp that is told as a drift is not a change.";
         let title = "Changes told in a history in which something happens";
-        self.table(title.into(), note.into(), &EVENTFUL, cell)
+        self.table(title.into(), note, &EVENTFUL, cell)
     }
 
     fn steps(&self, step: u32) -> Table {
@@ -268,7 +268,7 @@ impl Answers<'_> {
             "A step down after {BEFORE} nights, asked for after 2, 3, 5, 8, 13, 20 and 30 more; in brackets the median number of nights \
              until it was found. What a detector with many false alarms finds is luck in part."
         );
-        self.table(format!("Steps of {} % found within 30 nights, %", size(step)), note, &QUIET, cell)
+        self.table(format!("Steps of {} % found within 30 nights, %", size(step)), &note, &QUIET, cell)
     }
 }
 

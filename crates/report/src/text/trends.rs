@@ -3,9 +3,7 @@
 use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
-use crate::trends::{
-    change, confirmation, drift, first_line, level, loads, nights, span, spikes, verdict, widths,
-};
+use crate::trends::{change, confirmation, drift, first_line, level, nights, span, spikes, verdict, widths};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
 /// The answer of `trend` as text. Ends with a newline.
