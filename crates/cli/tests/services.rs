@@ -33,7 +33,7 @@ fn dns_server_of(mut change: impl FnMut(u64, &mut Vec<u8>) -> bool + Send + 'sta
             if length >= 17 && bytes[2] & 0xf8 == 0 && bytes[5] == 1 {
                 answered += 1;
                 bytes[2] |= 0x80;
-                bytes[3] = if answered % 10 == 0 { 5 } else { 0 };
+                bytes[3] = if answered.is_multiple_of(10) { 5 } else { 0 };
                 let mut reply = bytes[..length].to_vec();
                 if change(answered, &mut reply) {
                     let _ = socket.send_to(&reply, source);
