@@ -4,6 +4,7 @@
 # the two directories shows what the move changed.
 set -u
 dropline=$(realpath "$1")
+kept=$(realpath "$(dirname "$0")/../crates/record/tests/kept/2026-11-27")
 mkdir -p "$2" && cd "$2" || exit 2
 
 # Times, versions and the machine are no behaviour.
@@ -43,7 +44,6 @@ keep compare-searches compare consistent.jsonl noisy.jsonl --json
 keep report-mlr report mlr.jsonl --json
 keep export-csv export mdr.jsonl --to csv
 keep replay search replay:mlr.jsonl --algorithm mlr --goal 0 --goal 0.5% --json -q -o replayed.jsonl
-keep explain-trial explain trial.jsonl --json
-keep explain-search explain noisy.jsonl --json
+keep explain-search explain "$kept/search-delay.jsonl" --json
 keep report-trials report trial.jsonl --json
 rm -f ./*.jsonl ./*.packets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -45,14 +46,18 @@ def test_a_fit_says_what_the_command_says_as_json(tmp_path):
         dropline.fit(tmp_path / "missing")
 
 
-def test_a_search_is_explained_by_its_lowest_load_that_lost_packets(records, tmp_path):
-    path = tmp_path / "a.jsonl"
-    records[0].save(path)
-    explained = dropline.explain(path)
-    assert explained.target == records[0].target
-    lossy = [trial.intended_load_pps for trial in records[0].trials if trial.lost]
+def test_a_search_is_explained_by_its_lowest_load_that_lost_packets_and_a_simulated_one_is_refused(records, tmp_path):
+    kept = Path(__file__).parents[2] / "crates/record/tests/kept/2026-11-27/search-delay.jsonl"
+    explained = dropline.explain(kept)
+    record = dropline.read(kept)
+    assert explained.target == record.target
+    lossy = [trial.intended_load_pps for trial in record.trials if trial.lost]
     assert f"{min(lossy):.0f} pps" in explained.chosen
     assert "packets" in explained.text()
+    path = tmp_path / "a.jsonl"
+    records[0].save(path)
+    with pytest.raises(dropline.RefusedError, match="a simulated target has no packets"):
+        dropline.explain(path)
 
 
 def test_a_file_that_is_no_record_is_refused(tmp_path):

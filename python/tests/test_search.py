@@ -97,8 +97,8 @@ def test_what_a_function_raises_is_raised_and_what_was_measured_is_kept_and_resu
         ({"goals": ["2"]}, dropline.UsageError, "below 1"),
         ({"goals": [0], "algorithm": "mrl"}, dropline.UsageError, 'did you mean "mlr"'),
         ({"goals": [0], "max_load": "9"}, dropline.UsageError, "needs a unit"),
-        ({"goals": [0], "level": "95%", "algorithm": "mlr"}, dropline.UsageError, "level and certify"),
-        ({"preset": "csit", "goals": [0]}, dropline.UsageError, "preset says the goals"),
+        ({"goals": [0], "level": "95%", "algorithm": "mlr"}, dropline.UsageError, "level needs"),
+        ({"preset": "csit", "goals": [0]}, dropline.UsageError, "preset says what the goals are: leave goals out"),
         ({"budget": 0}, dropline.UsageError, "budget"),
     ],
 )

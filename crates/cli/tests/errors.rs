@@ -285,10 +285,19 @@ fn what_cannot_be_explained_says_how_it_could() {
     let bench = Bench::new();
     bench.done(&["trial", "sim:hard", "--load", "10Mpps", "--duration", "1s", "-q", "-o", "r.jsonl"]);
     let error = bench.run(&["explain", "r.jsonl"]);
-    let again = "dropline trial sim:hard --load 10000000pps --arrival constant --duration 1s";
-    assert!(error.code == Some(4) && error.errors.contains(again), "{}", error.errors);
-    bench.write("r.jsonl.packets", "no packets");
-    let error = bench.run(&["explain", "r.jsonl"]);
+    let why = "a simulated target has no packets whose times could be kept";
+    assert!(error.code == Some(4) && error.errors.contains(why), "{}", error.errors);
+    assert!(error.errors.contains("dropline report r.jsonl"), "no advice in a circle: {}", error.errors);
+    let service = bench.serve(&[]);
+    let target = format!("udp://{}", service.address);
+    let words =
+        ["trial", &target, "--load=1kpps", "--duration=100ms", "--no-packets", "-q", "-o", "r2.jsonl"];
+    bench.run(&words);
+    let error = bench.run(&["explain", "r2.jsonl"]);
+    let again = format!("dropline trial {target} --load 1000pps --arrival constant --duration 100ms");
+    assert!(error.code == Some(4) && error.errors.contains(&again), "{}", error.errors);
+    bench.write("r2.jsonl.packets", "no packets");
+    let error = bench.run(&["explain", "r2.jsonl"]);
     assert!(
         error.code == Some(4) && error.errors.contains("were not kept"),
         "a file that is not its own: {}",

@@ -202,7 +202,7 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
         None if is_counted_elsewhere(&record.header.target) => failure(
             "only the program that performed its trials knows where packets went: it answers with counts",
         )
-        .advice("ask that program; what was counted is shown by  dropline report FILE"),
+        .advice(format!("ask that program; what was counted is shown by  dropline report {}", quoted_path(path))),
         None => {
             let load = trial.intended_load_pps;
             let arrival = &record.header.profile.arrival;

@@ -105,11 +105,9 @@ impl SearchArguments<'_> {
         let preset = self.preset.or(is_csit.then_some(Preset::Csit));
         let algorithm = self.algorithm(preset, replayed)?;
         if self.preset.is_some() && !self.goals.is_empty() {
-            return Err(Failure::usage(format!(
-                "{} says what the goals are: leave {} out",
-                self.name("preset"),
-                self.name("goal")
-            )));
+            let goals = if self.spelling == Spelling::Flags { "--goal" } else { "goals" };
+            let preset = self.name("preset");
+            return Err(Failure::usage(format!("{preset} says what the goals are: leave {goals} out")));
         }
         let (goals, within) = match (preset, replayed) {
             (Some(preset), _) => (preset.goals(), None),

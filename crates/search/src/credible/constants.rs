@@ -471,6 +471,10 @@ pub(super) mod view {
     ///
     /// Unit: ln load. Set by: widths of `noisy` and `inconsistent`, coverage of `outages`.
     pub(in super::super) const TRUSTED: f64 = 0.03;
+    /// One that is wider than this, of an answer that is not precise, has to have a lower end that trials make plain.
+    ///
+    /// Unit: ln load. Set by: coverage of `gradual`, widths of `noisy` in 15 s.
+    pub(in super::super) const DOUBTED: f64 = 0.1;
     /// A trial that shall close the gap between what is believed and what is possible is so far into it: where it is wide,
     /// more surely good, or bad.
     ///

@@ -1,7 +1,7 @@
 //! What is believed of one goal: an interval, and what it comes to as an answer.
 
 use super::choice::{self, Wish};
-use super::constants::view::{FAR_TAIL, INTO_GAP, MUCH_WIDER, SURELY, TRUSTED};
+use super::constants::view::{DOUBTED, FAR_TAIL, INTO_GAP, MUCH_WIDER, SURELY, TRUSTED};
 use super::model::Shape;
 use super::monotone::Possible;
 use super::normal::Normal;
@@ -107,9 +107,9 @@ impl View {
         }
     }
 
-    /// Whether the interval is not within its goal's width, and what is believed is too wide to be trusted.
+    /// Whether the interval is not within its goal's width, and what is believed is so wide that its ends are guesses.
     pub(super) fn is_to_be_plain(&self, goal: &Goal, range: LoadRange) -> bool {
-        self.upper - self.lower >= TRUSTED && !self.is_settled(goal, range)
+        self.upper - self.lower >= DOUBTED && !self.is_settled(goal, range)
     }
 
     /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that

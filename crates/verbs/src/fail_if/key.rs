@@ -116,7 +116,7 @@ impl Unit {
         }
     }
 
-    /// What was measured, in three digits, or as many more as tell it from the limit that it is held against.
+    /// What was measured, in three digits (a load in four, as answers have), or as many more as tell it from the limit that it is held against.
     pub(super) fn measured(self, value: f64, limit: f64, load_unit: LoadUnit) -> String {
         let rounded = |digits: i32| match value == 0.0 || !value.is_finite() || matches!(self, Self::Packets)
         {
@@ -127,7 +127,8 @@ impl Unit {
             }
         };
         let apart = |digits: &i32| rounded(*digits).partial_cmp(&limit) == value.partial_cmp(&limit);
-        self.words((3..=15).find(apart).map_or(value, rounded), load_unit)
+        let least = if self == Self::Load { 4 } else { 3 };
+        self.words((least..=15).find(apart).map_or(value, rounded), load_unit)
     }
 
     /// A value as it is read.
@@ -198,6 +199,8 @@ mod tests {
         assert_eq!(share(0.066_151_333, 0.05), "6.62 %");
         assert_eq!(share(0.050_000_4, 0.05), "5.00004 %");
         assert_eq!(share(0.05, 0.05), "5 %");
+        let load = |value| Unit::Load.measured(value, 9.02e6, LoadUnit::Packets);
+        assert_eq!((load(8_997_800.0), load(9_019_990.0)), ("8.998 Mpps".into(), "9.01999 Mpps".into()));
         assert_eq!(Unit::Packets.measured(12_345.0, 0.0, LoadUnit::Packets), "12345");
     }
 }
