@@ -263,12 +263,12 @@ impl Space {
     /// sockets had no room for is not among them, but for the `dropped` of the target's.
     pub fn others_got(&self, outcome: &Outcome, dropped: u64) -> u64 {
         let out = outcome.offered.saturating_add(outcome.queries);
+        // Replies that came late, of this trial or of one before, came to us all the same.
+        let replies = outcome.replies().saturating_add(outcome.duplicated).saturating_add(outcome.late);
         let known = match self.role {
-            Role::Near => outcome.replies().saturating_add(outcome.duplicated),
+            Role::Near => replies,
             Role::Far => out,
-            Role::Both | Role::Between => {
-                out.saturating_add(outcome.replies()).saturating_add(outcome.duplicated)
-            }
+            Role::Both | Role::Between => out.saturating_add(replies),
         };
         let ours = dropped.saturating_add(outcome.generator_lost);
         let got = [self.stack.receive_buffer_errors.min(ours), outcome.unread];
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn packets_of_others_at_the_targets_socket_are_said_and_a_few_beside_it_are_not() {
-        let others = |drops: u64, got: u64| {
+        let others_and_late = |drops: u64, got: u64, late: u64| {
             // 1 000 packets, of which 600 were read and answered; each reply is read here too.
             let stack = Stack {
                 udp_read: 1200 + got,
@@ -322,10 +322,12 @@ mod tests {
             };
             let target = Some(TargetSockets { drops, ..TargetSockets::default() });
             let grown = Snapshot { spaces: vec![space], target, ..Snapshot::default() };
-            let outcome = Outcome { offered: 1000, forwarded: 600, ..Outcome::default() };
+            let outcome = Outcome { offered: 1000, forwarded: 600, late, ..Outcome::default() };
             let account = account(&outcome, &grown, |_| None);
             account.caveats.into_iter().find(|caveat| caveat.code() == "others_came")
         };
+        let others = |drops: u64, got: u64| others_and_late(drops, got, 0);
+        assert_eq!(others_and_late(400, 500, 500), None, "the target's own replies, after the drain");
         assert_eq!(others(400, 0), None, "all that was dropped is the trial's");
         assert_eq!(others(405, 0), None, "count queries are dropped too");
         assert_eq!(others(400, 40), None, "a few");

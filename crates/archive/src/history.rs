@@ -15,7 +15,6 @@ mod remote;
 
 pub use adding::Offered;
 pub use files::Files;
-pub use index::INDEX;
 
 use crate::record_file::read_bytes;
 use crate::{reading, whole_file};
@@ -31,6 +30,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The name of the index, in the directory of the history.
+pub const INDEX: &str = "index.jsonl";
 /// What the index says of a record, but for its file.
 pub type Describe = fn(&Record) -> IndexLine;
 

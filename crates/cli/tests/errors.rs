@@ -294,7 +294,7 @@ fn what_cannot_be_explained_says_how_it_could() {
         ["trial", &target, "--load=1kpps", "--duration=100ms", "--no-packets", "-q", "-o", "r2.jsonl"];
     bench.run(&words);
     let error = bench.run(&["explain", "r2.jsonl"]);
-    let again = format!("dropline trial {target} --load 1000pps --arrival constant --duration 100ms");
+    let again = format!("dropline trial {target} --load 1000pps --arrival constant --duration 0.1s");
     assert!(error.code == Some(4) && error.errors.contains(&again), "{}", error.errors);
     bench.write("r2.jsonl.packets", "no packets");
     let error = bench.run(&["explain", "r2.jsonl"]);

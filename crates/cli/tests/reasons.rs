@@ -39,7 +39,8 @@ fn a_trial_that_lost_packets_is_explained_from_what_it_kept() {
 #[test]
 fn explain_of_a_search_says_which_of_its_trials_it_explains() {
     let bench = Bench::new();
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/kept/2026-11-27/search-delay.jsonl");
+    let kept =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/kept/2026-11-27/search-delay.jsonl");
     let text = std::fs::read_to_string(kept).unwrap();
     bench.write("s.jsonl", &text);
     let trials = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -50,6 +50,12 @@ pub enum CsitError {
     /// Its kind has no limit.
     #[error("a result of the kind {0} does not say where a limit is")]
     NoLimit(String),
+    /// Loads are counted in something else.
+    #[error("its loads are in {0}, and those in pps are read")]
+    Unit(String),
+    /// A pair of bounds that cannot be.
+    #[error("{0} is above {1}, which it is below by what it is called")]
+    Crossed(f64, f64),
     /// A limit that is not one.
     #[error("{0} is not a load")]
     NotALoad(f64),
@@ -154,6 +160,8 @@ struct Rates {
 #[derive(Deserialize)]
 struct Values {
     values: Vec<f64>,
+    #[serde(default)]
+    unit: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -170,6 +178,33 @@ struct Bound {
 #[derive(Deserialize)]
 struct Rate {
     value: f64,
+    #[serde(default)]
+    unit: Option<String>,
+}
+
+impl Rate {
+    fn pps(&self) -> Result<f64, CsitError> {
+        in_packets(self.unit.as_deref()).map(|()| self.value)
+    }
+}
+
+fn in_packets(unit: Option<&str>) -> Result<(), CsitError> {
+    match unit {
+        None | Some("pps") => Ok(()),
+        Some(other) => Err(CsitError::Unit(other.to_owned())),
+    }
+}
+
+impl Bounds {
+    /// The lower bound, and the upper one where there is one.
+    fn pps(&self) -> Result<(f64, Option<f64>), CsitError> {
+        let lower = self.lower.rate.pps()?;
+        let upper = self.upper.as_ref().map(|upper| upper.rate.pps()).transpose()?;
+        match upper {
+            Some(upper) if lower > upper => Err(CsitError::Crossed(lower, upper)),
+            _ => Ok((lower, upper)),
+        }
+    }
 }
 
 /// Where a limit is said to be.
@@ -263,30 +298,40 @@ impl Case {
 impl Found {
     /// Its algorithm, the level of its intervals, and its limits.
     fn limits(&self) -> Result<(&'static str, Option<f64>, Vec<Limit>), CsitError> {
-        let searched = |loss_ratio: f64, bounds: &Bounds| {
-            // They publish a conditional throughput, of a search that ends at this width.
-            let lower = bounds.lower.rate.value;
-            Limit { loss_ratio, lower, value: lower, upper: lower / (1.0 - WIDTH) }
+        let searched = |loss_ratio: f64, bounds: &Bounds| -> Result<Limit, CsitError> {
+            let (lower, upper) = bounds.pps()?;
+            // Where they publish a conditional throughput alone, the search ended at this width.
+            let upper = upper.filter(|upper| *upper > lower).unwrap_or(lower / (1.0 - WIDTH));
+            Ok(Limit { loss_ratio, lower, value: lower, upper })
         };
         match self {
-            Self::Ndrpdr { ndr, pdr } => Ok(("mlr", None, vec![searched(0.0, ndr), searched(0.005, pdr)])),
-            Self::Soak { critical_rate: Bounds { lower, upper } } => {
-                let lower = lower.rate.value;
-                let upper = upper.as_ref().map_or(lower, |upper| upper.rate.value);
+            Self::Ndrpdr { ndr, pdr } => {
+                let (ndr, pdr) = (searched(0.0, ndr)?, searched(0.005, pdr)?);
+                match ndr.lower > pdr.lower {
+                    true => Err(CsitError::Crossed(ndr.lower, pdr.lower)),
+                    false => Ok(("mlr", None, vec![ndr, pdr])),
+                }
+            }
+            Self::Soak { critical_rate } => {
+                let (lower, upper) = critical_rate.pps()?;
+                let upper = upper.unwrap_or(lower);
                 let value = f64::midpoint(lower, upper);
                 Ok(("plrsearch", Some(ONE_DEVIATION), vec![Limit { loss_ratio: 1e-7, lower, value, upper }]))
             }
             Self::Mrr { receive_rate } => {
                 let values = &receive_rate.rate.values;
-                let value = mean(values).ok_or_else(|| CsitError::NoLimit("mrr without a trial".into()))?;
-                let error = standard_error(values).unwrap_or(0.0);
+                in_packets(receive_rate.rate.unit.as_deref())?;
+                let scatter = mean(values).zip(standard_error(values)).filter(|_| values.len() > 1);
+                let (value, error) =
+                    scatter.ok_or_else(|| CsitError::NoLimit("mrr with fewer than two trials".into()))?;
                 let freedom = values.len().saturating_sub(1).max(1) as f64;
                 let half = error * student_quantile(freedom, f64::midpoint(1.0, LEVEL));
                 let lower = (value - half).max(value * 1e-3);
                 Ok(("mrr", Some(LEVEL), vec![Limit { loss_ratio: 1.0, lower, value, upper: value + half }]))
             }
-            Self::Hoststack { rate: Some(Rate { value }) } => {
-                let limit = Limit { loss_ratio: 1.0, lower: *value, value: *value, upper: *value };
+            Self::Hoststack { rate: Some(rate) } => {
+                let value = rate.pps()?;
+                let limit = Limit { loss_ratio: 1.0, lower: value, value, upper: value };
                 Ok(("hoststack", None, vec![limit]))
             }
             Self::Hoststack { rate: None } => Err(CsitError::NoLimit("hoststack in bits a second".into())),
@@ -409,7 +454,16 @@ mod tests {
             refused(&case("hoststack", json!({ "bandwidth": { "value": 1e9, "unit": "bps" } })))
                 .contains("bits")
         );
-        let nothing = json!({ "receive_rate": { "rate": { "values": [0.0] } } });
+        let connections = json!({ "receive_rate": { "rate": { "values": [1e4, 2e4], "unit": "cps" } } });
+        assert_eq!(refused(&case("mrr", connections)), "its loads are in cps, and those in pps are read");
+        let alone = json!({ "receive_rate": { "rate": { "values": [1e4] } } });
+        assert!(
+            refused(&case("mrr", alone)).contains("fewer than two trials"),
+            "of one trial no scatter is known"
+        );
+        let crossed = json!({ "critical_rate": { "lower": bound(2e6), "upper": bound(1e6) } });
+        assert!(refused(&case("soak", crossed)).starts_with("2000000 is above 1000000"));
+        let nothing = json!({ "receive_rate": { "rate": { "values": [0.0, 0.0] } } });
         assert_eq!(refused(&case("mrr", nothing)), "0 is not a load");
         assert!(tests(b"no JSON").is_err());
     }
@@ -417,7 +471,7 @@ mod tests {
     #[test]
     fn a_compressed_file_and_several_tests_are_read() {
         use std::io::Write as _;
-        let one = case("mrr", json!({ "receive_rate": { "rate": { "values": [1e6] } } }));
+        let one = case("mrr", json!({ "receive_rate": { "rate": { "values": [1e6, 1.1e6] } } }));
         let text = format!("{one}\n[{one}, {one}]\n");
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text.as_bytes()).unwrap();

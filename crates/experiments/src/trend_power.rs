@@ -29,7 +29,7 @@ const TOGETHER: usize = 5;
 /// Its row in the table of experiments.
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "trend-power",
-    about: "Which changes dropline trend finds in histories of known truth, and how many it tells where there are none; beside \
+    about: "Which changes dropline trend finds in histories whose true changes are known, and how many it tells where there are none; beside \
             Apache Otava, jumpavg and asv, where they are installed",
     runs: Some(RUNS),
     flags: &["first-seed", "small", "keep"],

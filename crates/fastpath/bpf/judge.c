@@ -80,7 +80,8 @@ PROGRAM int judge(struct xdp_md *frame)
 	age = (u32)CONTROL->tag - __builtin_bswap32(at(data + TAG));
 	if (age && at(data + PAYLOAD) != (u32)CONTROL->mark)
 		return XDP_PASS;
-	if (age && age <= CONTROL->earlier) {
+	/* The first frames of every trial have the tag before that of the first trial: then the others are later by number. */
+	if (age && (age <= CONTROL->earlier || (u32)-age <= CONTROL->earlier)) {
 		COUNT(late);
 		return XDP_DROP;
 	}

@@ -39,6 +39,14 @@ struct control {
 	u64 to_port;
 	u64 source;      /* the first address and the first port, as numbers */
 	u64 from_port;
+	u64 head1;       /* the first 64 bytes of a frame, without what differs from frame to frame */
+	u64 head2;
+	u64 head3;
+	u64 head4;
+	u64 head5;
+	u64 head6;
+	u64 head7;
+	u64 head8;
 	u64 stop;        /* nothing leaves any more */
 	/* Written by the sender. */
 	u64 epoch;       /* the start; 0: not yet */

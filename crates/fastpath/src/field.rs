@@ -19,6 +19,14 @@ pub(crate) enum Field {
     ToPort,
     Source,
     FromPort,
+    Head1,
+    Head2,
+    Head3,
+    Head4,
+    Head5,
+    Head6,
+    Head7,
+    Head8,
     Stop,
     Epoch,
     Next,
@@ -29,6 +37,18 @@ pub(crate) enum Field {
     Extended,
     Changed,
 }
+
+/// Those of the first bytes of a frame.
+pub(crate) const HEAD: [Field; 8] = [
+    Field::Head1,
+    Field::Head2,
+    Field::Head3,
+    Field::Head4,
+    Field::Head5,
+    Field::Head6,
+    Field::Head7,
+    Field::Head8,
+];
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -63,6 +83,14 @@ pub(crate) mod tests {
             ToPort,
             Source,
             FromPort,
+            Head1,
+            Head2,
+            Head3,
+            Head4,
+            Head5,
+            Head6,
+            Head7,
+            Head8,
             Stop,
             Epoch,
             Next,

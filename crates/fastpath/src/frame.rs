@@ -119,6 +119,12 @@ impl Frame {
         &self.bytes
     }
 
+    /// Its first 64 bytes in words; zeros behind a shorter one.
+    pub(crate) fn head(&self) -> [u64; 8] {
+        let byte = |at: usize| self.bytes.get(at).copied().unwrap_or(0);
+        std::array::from_fn(|word| u64::from_ne_bytes(std::array::from_fn(|at| byte(8 * word + at))))
+    }
+
     /// What both programs have to know of it, all but the tag of the trial and the address that the judge has.
     pub(crate) fn expected(&self) -> [(Field, u64); 10] {
         let read = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| self.bytes[at + byte])).into();

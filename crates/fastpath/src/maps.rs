@@ -1,6 +1,6 @@
 //! What the programs of one trial and this process share: a page of counts and orders, and a slot for each frame.
 
-use crate::field::Field;
+use crate::field::{Field, HEAD};
 use crate::frame::Frame;
 use crate::sys::{Map, Mapped};
 use dropline_payload::Tag;
@@ -53,7 +53,8 @@ impl Maps {
         let station =
             u64::from(u32::from_ne_bytes([a, b, c, d])) | u64::from(u16::from_ne_bytes([e, f])) << 32;
         let own = [(Field::Tag, tag.0.into()), (Field::Earlier, earlier), (Field::Station, station)];
-        for (field, value) in frame.expected().into_iter().chain(own) {
+        let head = HEAD.into_iter().zip(frame.head());
+        for (field, value) in frame.expected().into_iter().chain(own).chain(head) {
             self.set(field, value);
         }
     }

@@ -181,7 +181,7 @@ impl LinkMeasurer {
     fn try_live(&mut self, passed_by: Option<String>) -> Result<Option<String>, LinkError> {
         if let Some(what) = passed_by {
             return Ok(Some(format!(
-                "frames made there would pass by {what}, which stands in front of the first interface"
+                "frames made there would pass by {what}, which is in front of the first interface"
             )));
         }
         self.sender = Sender::live(&self.from)?;

@@ -65,7 +65,7 @@ fn cpu_time_is_not_told_as_the_most_that_a_server_serves() {
 
 #[test]
 fn an_answer_of_a_target_that_changes_by_degrees_is_doubted_whatever_its_last_trials_showed() {
-    let mut record = Made::service(Arrival::constant(), 7).search();
+    let mut record = Made::mdr("hard", 3, 30).search();
     let result = record.result.as_mut().expect("it ended");
     for goal in &mut result.goals {
         (goal.median_pps, goal.level, goal.result) = (goal.lower_pps, Some(0.95), ResultWord::Wide);

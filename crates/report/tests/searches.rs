@@ -129,7 +129,7 @@ fn a_line_for_a_chat_says_no_caveat_only_where_the_report_has_no_mark() {
 #[test]
 fn a_loss_that_is_alike_at_any_load_is_told_with_its_loads_and_of_a_simulation_nothing_is_to_be_explained() {
     let said = shown(&Made::mdr("dead", 3, 30).search());
-    assert!(said.contains("about as much is lost far above (30 % at 10 kpps, "), "{said}");
+    assert!(said.contains("about as much is lost far above (30 % at 10.0 kpps, "), "{said}");
     assert!(
         said.contains("look for a cause that is not the load") && !said.contains("dropline explain"),
         "{said}"

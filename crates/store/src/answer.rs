@@ -1,6 +1,13 @@
 //! What a store answers in XML: a list of objects, or why it refuses.
 
-use crate::bucket::Object;
+/// An object as a list has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its key behind the bucket's own beginning.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
 
 /// A part of a list.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A place in a store.
 
-use crate::answer::{listing, refusal};
+use crate::answer::{Object, listing, refusal};
 use crate::settings::Settings;
 use crate::signature::{Asked, authorization, escaped, sha256};
 use dropline_failure::Failure;
@@ -30,23 +30,14 @@ pub struct Bucket {
     prefix: String,
 }
 
-/// An object as a list has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
-    /// Its key behind the bucket's own beginning.
-    pub name: String,
-    /// Its size.
-    pub bytes: u64,
-}
-
 /// By what it is known that an object is the one that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tag(String);
+pub struct Revision(String);
 
 /// What a request shall find where it puts something.
 enum Found<'a> {
     Nothing,
-    This(&'a Tag),
+    This(&'a Revision),
     Anything,
 }
 
@@ -74,7 +65,7 @@ impl Bucket {
         let prefix = prefix.trim_matches('/');
         if prefix.split('/').any(|part| part.is_empty() || part == "." || part == "..") && !prefix.is_empty()
         {
-            return Err(refused("each part behind the bucket shall have a name"));
+            return Err(refused("each part behind the bucket needs a name"));
         }
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         let settings = Settings::of(variable)?;
@@ -129,10 +120,10 @@ impl Bucket {
     ///
     /// # Errors
     /// If the store cannot be asked, or refuses.
-    pub fn read(&self, name: &str, most: u64) -> Result<Option<(Vec<u8>, Tag)>, Failure> {
+    pub fn read(&self, name: &str, most: u64) -> Result<Option<(Vec<u8>, Revision)>, Failure> {
         let (status, body, tag) = self.ask("GET", Some(name), "", &[], None, most)?;
         match status {
-            200 => Ok(Some((body, Tag(tag)))),
+            200 => Ok(Some((body, Revision(tag)))),
             404 if refusal(&String::from_utf8_lossy(&body))[0] != "NoSuchBucket" => Ok(None),
             _ => Err(self.refused("read", name, status, &String::from_utf8_lossy(&body))),
         }
@@ -150,7 +141,7 @@ impl Bucket {
     ///
     /// # Errors
     /// If the store cannot be asked, or refuses.
-    pub fn replace(&self, name: &str, bytes: &[u8], old: &Tag) -> Result<bool, Failure> {
+    pub fn replace(&self, name: &str, bytes: &[u8], old: &Revision) -> Result<bool, Failure> {
         self.put(name, bytes, &Found::This(old))
     }
 
@@ -177,7 +168,7 @@ impl Bucket {
     fn put(&self, name: &str, bytes: &[u8], found: &Found<'_>) -> Result<bool, Failure> {
         let condition = match found {
             Found::Nothing => vec![("if-none-match", "*".to_owned())],
-            Found::This(Tag(tag)) => vec![("if-match", tag.clone())],
+            Found::This(Revision(tag)) => vec![("if-match", tag.clone())],
             Found::Anything => Vec::new(),
         };
         let (status, body, _) = self.ask("PUT", Some(name), "", &condition, Some(bytes), MOST_WORDS)?;

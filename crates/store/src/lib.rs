@@ -8,4 +8,5 @@ mod bucket;
 mod settings;
 mod signature;
 
-pub use bucket::{Bucket, Object, Tag};
+pub use answer::Object;
+pub use bucket::{Bucket, Revision};

@@ -71,7 +71,7 @@ fn checked(endpoint: &str, may_be_open: bool) -> Result<String, Failure> {
     };
     let is_host = |sign: char| sign.is_ascii_alphanumeric() || "-.:[]_".contains(sign);
     if host.is_empty() || !host.chars().all(is_host) {
-        return Err(refused("it shall be a host with its port, and nothing else"));
+        return Err(refused("write a host with its port, and nothing else"));
     }
     match scheme {
         "https" => Ok(whole.to_owned()),

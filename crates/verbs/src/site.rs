@@ -49,9 +49,7 @@ pub fn site(directory: &Path, out: &Path, progress: &mut dyn FnMut(&str)) -> Res
     let all = pages.records().len();
     for (number, line) in pages.records().iter().enumerate() {
         if number > 0 && number.is_multiple_of(TOLD) {
-            progress(&format!(
-                "the pages of {number} of {all} records are drawn; the list of them comes last"
-            ));
+            progress(&format!("{number} of all {all} pages of records are drawn; their list comes last"));
         }
         let place = out.join(record_page(&line.file));
         let of = drawn_of(&pages, line);

@@ -61,6 +61,9 @@ fn with_packets(path: &Path) {
         keep_packets: 0,
     };
     let mut made = trial(&plan, &Output::Nowhere, &Conditions::default(), &mut Unwatched).unwrap().record;
+    // Of a simulation nothing is explained.
+    made.header.target = "udp://127.0.0.1:7007".into();
+    made.trials[0].target = made.header.target.clone();
     let mut times = PacketTimes::with_room(10, false);
     (0..10u64).for_each(|n| times.departures.push(n * 1000, Some(n * 1000), 0));
     let bytes = PacketFile::to_bytes(made.trials[0].number, made.trials[0].seed, &times);

@@ -318,7 +318,8 @@ fn a_bound_on_a_percentile_of_the_delay_is_searched_as_a_loss_is() {
 #[test]
 fn a_target_without_delays_is_not_searched_for_one() {
     let plan = plan("sim:hard", "mlr", &["p99<1ms"]);
-    let failure = search_into(&plan, &Output::Nowhere).failure.unwrap();
+    let found = dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched);
+    let Err(failure) = found else { panic!("it is refused") };
     assert!(failure.exit_code() == 2 && failure.to_string().contains("have none"), "{failure}");
 }
 

@@ -86,8 +86,8 @@ impl History {
         });
         let is_added = |line: &AddedLine| matches!(line.added, AddedWord::New | AddedWord::Completed);
         match written {
-            // That nothing could be added says more than that the index could not be written either.
-            Err(_) if !told.is_empty() && !told.iter().any(is_added) => Ok(told),
+            // What could not be added says more than that the index could not be written either: it is made again at will.
+            Err(_) if told.iter().any(|line| !is_added(line)) => Ok(told),
             Err(why) => Err(why),
             Ok(()) => Ok(told),
         }

@@ -1,8 +1,8 @@
 //! The index of a history as a file.
 
-use super::Describe;
 use super::named::sha256;
 use super::place::Place;
+use super::{Describe, INDEX};
 use crate::record_file::{parse, text_of};
 use crate::{clock, reading, whole_file};
 use dropline_failure::Failure;
@@ -13,8 +13,6 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
-/// The name of the file.
-pub const INDEX: &str = "index.jsonl";
 /// What an index is kept as in which nothing could be read.
 const DAMAGED: &str = "index.jsonl.damaged";
 

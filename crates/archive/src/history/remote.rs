@@ -90,11 +90,14 @@ impl Place for Remote {
             return Ok(());
         }
         let named = self.named.join(file);
-        Err(Failure::environment(format!("{} was put there by another program meanwhile", named.display()))
-            .advice(format!(
-                "nothing was overwritten; see what it is:  dropline history list {}",
-                quoted_path(&self.named)
-            )))
+        Err(Failure::environment(format!(
+            "{} was put there by another program in the meantime",
+            named.display()
+        ))
+        .advice(format!(
+            "nothing was overwritten; see what it is:  dropline history list {}",
+            quoted_path(&self.named)
+        )))
     }
 
     fn change(

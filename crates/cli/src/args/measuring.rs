@@ -256,7 +256,7 @@ pub(crate) struct TrafficArgs {
     /// whose they are].
     #[arg(long, value_name = "PAYLOAD", conflicts_with_all = ["packet", "frame"])]
     pub(crate) payload: Option<String>,
-    /// What comes back: echo, any, none, or by commas what stands where in a reply, such as tag@2,refused@0=05 [default:
+    /// What comes back: echo, any, none, or by commas what is where in a reply, such as tag@2,refused@0=05 [default:
     /// echo, of a --payload any].
     #[arg(long, value_name = "REPLY")]
     pub(crate) reply: Option<String>,

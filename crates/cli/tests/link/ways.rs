@@ -25,10 +25,11 @@ fn a_router_is_asked_for_its_address_and_answered_ours() {
     let (middle, _ends, target) = router();
     for engine in ["xdp", "packet"] {
         let target = format!("{target}?via=10.7.1.1&src=10.7.1.2&dst=10.7.2.2&engine={engine}");
-        let trial = trial(&target, &["--load=5kpps", "--duration=1s"]);
+        // A router writes into what it forwards, and from some 12 kpps on memory of forwarded frames comes again.
+        let trial = trial(&target, &["--load=50kpps", "--duration=500ms"]);
         closes(&trial);
         let (offered, forwarded) = (count(&trial, "offered"), count(&trial, "forwarded"));
-        assert!(offered > 4_000 && forwarded > 0, "{trial}");
+        assert!(offered > 4_000 && 2 * forwarded > offered, "{trial}");
     }
     let known = middle.ip(&["neigh", "show", "dev", Bridged::TO_TARGET]).unwrap();
     assert!(known.contains("10.7.2.2 lladdr"), "{known}");
@@ -54,7 +55,7 @@ fn frames_of_a_vlan_have_its_tag_where_they_pass() {
                     vlan id 5 numgen inc mod 10 == 9 drop; }; }";
         lab.bridge.nft(rule).unwrap();
         let target = format!("{target}?vlan={vlan}&engine={engine}");
-        let trial = trial(&target, &["--load=5kpps", "--duration=1s"]);
+        let trial = trial(&target, &["--load=50kpps", "--duration=500ms"]);
         let (offered, forwarded) = (count(&trial, "offered"), count(&trial, "forwarded"));
         let dropped = offered.checked_div(share).unwrap_or(0);
         assert!((offered - forwarded).abs_diff(dropped) <= 1, "{trial}");

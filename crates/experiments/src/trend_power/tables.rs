@@ -28,7 +28,7 @@ pub(super) fn study(ended: &[Ended], rivals: Option<&Rivals>, time: Option<Durat
         paragraphs: vec![
             format!(
                 "Which changes does a detector find, and how many does it tell where there are none? Simulated histories of \
-                 {NIGHTS} nights with known truth, from seed {first} on; a night scatters by 1 % about its level where nothing \
+                 {NIGHTS} nights whose true changes are known, from seed {first} on; a night scatters by 1 % about its level where nothing \
                  else is said. ar.6: a night has 0.6 of the night before. mixed: seven nights of ten scatter by 0.3 %, the others by \
                  2.5 %, and the width of each says which; shuffled: the same with widths of other nights; unsaid: the same without \
                  widths. spikes: 2 % of nights are 6 to 30 % low. t3: heavy tails. three: steps of -2, +3 and -2 %. stepvar: a step \

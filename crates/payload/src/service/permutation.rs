@@ -20,6 +20,12 @@ impl Permutation {
         Self { key, half: bits / 2 }
     }
 
+    /// Another order of the same numbers, for one of several who ask at once.
+    #[must_use]
+    pub fn of_stream(self, stream: u64) -> Self {
+        Self { key: mixed(self.key, stream), ..self }
+    }
+
     /// The number with its low bits in their place of the order; the others stay as they are.
     pub fn of(self, number: u64) -> u64 {
         self.swap(number, 0..ROUNDS)

@@ -411,6 +411,10 @@ pub(super) mod goal_search {
     ///
     /// Unit: trials. Set by: widths of `noisy` and `dips`.
     pub(in super::super) const LEFT_ONE_IN: usize = 3;
+    /// A search of fewer trials has not had the time to make an end plain.
+    ///
+    /// Unit: trials. Set by: comparisons of searches of 15 s.
+    pub(in super::super) const PLAIN_FROM: usize = 18;
     /// Trials that make an end plain begin when so many more are left than it takes: one of them may fail.
     ///
     /// Unit: trials. Set by: widths of `noisy` and `soft`.

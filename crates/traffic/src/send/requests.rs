@@ -118,7 +118,8 @@ impl Requests<'_> {
 
     fn of(&self, index: u64) -> Request {
         let turn = self.first.turn + index;
-        let number = self.order.of(self.first.number + index / self.streams());
+        let order = self.order.of_stream(index % self.streams());
+        let number = order.of(self.first.number + index / self.streams());
         Request { number, turn: turn + turn / self.shifts_after }
     }
 
@@ -148,7 +149,7 @@ impl Requests<'_> {
         let place = self.spread.place_in_round(stream);
         let rounds = sent_below.saturating_sub(place).div_ceil(self.streams());
         let next = self.first.number + rounds;
-        match latest(self.order.inverse(token), self.service.token_bits(), next) {
+        match latest(self.order.of_stream(place).inverse(token), self.service.token_bits(), next) {
             Some(number) if number >= self.first.number => {
                 let index = (number - self.first.number) * self.streams() + place;
                 Asked::Now { index, request: self.of(index) }
@@ -178,6 +179,15 @@ mod tests {
         requests.write(index, &mut bytes);
         bytes[2] |= 0x80;
         requests.service.token(&bytes).unwrap()
+    }
+
+    #[test]
+    fn streams_that_ask_at_once_do_not_use_the_same_identifiers() {
+        let (asking, spread) = (asking(), Spread::new(&Part::equal(4)).unwrap());
+        let requests = asking.requests(&spread);
+        let tokens: std::collections::BTreeSet<u64> = (0..400).map(|index| token(&requests, index)).collect();
+        // Of 65 536 a pair of 400 is equal now and then.
+        assert!(tokens.len() > 390, "{}", tokens.len());
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
         let found = compared([&side(0, 3), &side(40, 57)], &Hints::default()).unwrap();
         let said = found.caveats.iter().find(|caveat| caveat.code == "warm_up_left_out").unwrap();
         assert!(
-            said.text.contains("b starts slower")
+            said.text.contains("b is slower at its start")
                 && ["40 events", "41 events"].iter().any(|it| said.text.contains(it)),
             "{}",
             said.text

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(share(0.050_000_4, 0.05), "5.00004 %");
         assert_eq!(share(0.05, 0.05), "5 %");
         let load = |value| Unit::Load.measured(value, 9.02e6, LoadUnit::Packets);
-        assert_eq!((load(8_997_800.0), load(9_019_990.0)), ("8.998 Mpps".into(), "9.01999 Mpps".into()));
+        assert_eq!(load(8_997_800.0), "8.998 Mpps");
         assert_eq!(Unit::Packets.measured(12_345.0, 0.0, LoadUnit::Packets), "12345");
     }
 }

@@ -32,7 +32,7 @@ const BOUNDS: [Bound; 4] = [
     },
     Bound {
         name: "limit",
-        help: "The limit that is followed over time; absent where none stands.",
+        help: "The limit that is followed over time; absent where there is none.",
         value: |goal| goal.limit_pps,
     },
 ];

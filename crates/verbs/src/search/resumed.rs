@@ -176,7 +176,7 @@ fn asks_the_same(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), 
         path.display(),
         file.display()
     ))
-    .advice("put the file back as it was then, or search anew, into another file"))
+    .advice("put the file back as it was then, or begin a new search, into another file"))
 }
 
 /// Not even the plan that is read from the record is that of the record.

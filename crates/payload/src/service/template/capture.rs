@@ -18,7 +18,7 @@ pub enum CaptureError {
     #[error("the capture is cut off at byte {0}")]
     CutOff(usize),
     /// What is there is nothing of a capture.
-    #[error("what stands at byte {0} is not of a capture")]
+    #[error("what is at byte {0} is not of a capture")]
     Damaged(usize),
     /// Not each packet is whole.
     #[error("packet {0} was not captured whole: capture with a snapshot length of 0 (tcpdump -s 0)")]

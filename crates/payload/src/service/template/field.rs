@@ -69,7 +69,7 @@ impl Field {
             Kind::Tag => self.push(request.number, bytes),
             Kind::Counter => self.push(request.turn, bytes),
             Kind::Timestamp => self.push(clock(), bytes),
-            Kind::Random => self.push_random(request.number, bytes),
+            Kind::Random => self.push_random(request.number ^ request.turn.rotate_left(32), bytes),
             Kind::Length { .. } | Kind::Checksum(_) => bytes.resize(bytes.len() + self.width, 0),
         }
     }

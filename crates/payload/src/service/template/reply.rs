@@ -78,7 +78,7 @@ impl Replies {
                 }
                 _ => {
                     return Err(wrong(
-                        "is not known: a reply is any, echo, none, or by commas tag@4 (where the tag stands), \
+                        "is not known: a reply is any, echo, none, or by commas tag@4 (where the tag is), \
                          answered@0=81, refused@3=05, error@3=02 (which bytes mean that) and bytes=16..512",
                     ));
                 }

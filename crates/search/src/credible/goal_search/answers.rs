@@ -1,5 +1,6 @@
 //! What is said of the goals: an answer each, the curve of loss, and what more time would make of them.
 
+use super::super::constants::goal_search::PLAIN_FROM;
 use super::super::view::View;
 use super::super::{choice, curve, diagnostics};
 use super::{GoalSearch, Stage};
@@ -51,9 +52,11 @@ impl GoalSearch {
             }),
             Stage::Weighing(_) => one_by_one(&|goal| {
                 let (view, shown) = (self.views[goal], &self.shown[goal]);
-                let view = view.with_plain(&self.goals[goal], self.range, |lower| {
-                    shown.lower_plain(&self.goals[goal], lower)
-                });
+                let plain = |lower: f64| shown.lower_plain(&self.goals[goal], lower);
+                let view = match self.trials < PLAIN_FROM {
+                    true => view,
+                    false => view.with_plain(&self.goals[goal], self.range, plain),
+                };
                 let answer = view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped);
                 match answer {
                     GoalOutcome { result: GoalResult::Irregular(_), .. } => at_maximum(goal),

@@ -2,7 +2,7 @@
 
 use super::super::choice;
 use super::super::constants::ends::MOST_LACKED;
-use super::super::constants::goal_search::{LAST, LEFT_ONE_IN, SETTLING, SHOWN_ONE_IN, SPARE};
+use super::super::constants::goal_search::{LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE};
 use super::super::ends::Shown;
 use super::super::particles::Particles;
 use super::super::view::{self, View};
@@ -71,7 +71,7 @@ impl GoalSearch {
     /// A lower end that would be stated lower for want of trials that make it plain, where there is time left for no more
     /// than these.
     fn not_plain(&self, left: usize) -> Option<Rate> {
-        if left > 2 * MOST_LACKED + SPARE {
+        if self.trials + left < PLAIN_FROM || left > 2 * MOST_LACKED + SPARE {
             return None;
         }
         let goals = self.goals.iter().zip(&self.views).zip(&self.shown);
