@@ -139,9 +139,11 @@ mod tests {
         frames.extend([tagged, translated]);
         // Of the five trials before; of one before those, and of another program, which are nobody's here.
         frames.extend((1..=7).map(|age| of(99, Tag(TAG.0 - age))));
+        frames.push(of(99, Tag(TAG.0 + 1000)));
+        // And of one after it: the first frames of a trial have a tag before all others, and those of the last trial may still come.
         frames.push(of(99, Tag(TAG.0 + 1)));
-        let counts = send(&socket, &maps, &frames, 900 + 70 + 5 + 5 + 4 + places.len() as u64 + 2);
-        assert_eq!(counts, [900, 70, 5, 5, 4, places.len() as u64 + 2]);
+        let counts = send(&socket, &maps, &frames, 900 + 70 + 6 + 5 + 4 + places.len() as u64 + 2);
+        assert_eq!(counts, [900, 70, 6, 5, 4, places.len() as u64 + 2]);
         for index in 0..FRAMES {
             assert_eq!(maps.arrived(index).is_some(), index % 10 != 0, "{index}");
         }

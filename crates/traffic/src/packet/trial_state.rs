@@ -148,6 +148,10 @@ impl<'a> TrialState<'a> {
     /// may take its time, and a rule may reject packets meanwhile.
     pub(crate) fn is_nobody_there(&self, error: &io::Error) -> bool {
         const LONG_NS: u64 = 1_000_000_000;
+        // Where no link or no route is left nothing was sent: the caller waits for it and begins again.
+        if matches!(error.kind(), io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown) {
+            return true;
+        }
         let now = self.now_ns().max(1);
         let noted = self.nobody_ns.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
         self.nobody.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
