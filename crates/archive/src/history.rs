@@ -14,6 +14,7 @@ mod place;
 mod remote;
 
 pub use adding::Offered;
+pub use dropline_store::sha256;
 pub use files::Files;
 
 use crate::record_file::read_bytes;

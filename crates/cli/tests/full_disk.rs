@@ -165,3 +165,25 @@ fn a_record_that_cannot_be_written_is_not_said_to_be_unreadable() {
         "{errors}"
     );
 }
+
+/// Of many records those that a disk has room for are added, and each other one is named.
+#[test]
+fn each_record_that_a_history_had_no_room_for_is_named() {
+    if needs_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/kept/2026-11-27/trial-sim.jsonl");
+    let script = format!(
+        "for n in $(seq 10 49); do sed \"s/sim:noisy/sim:noisy?seed=$n/g\" {kept} >r$n.jsonl; done; \
+         dropline history add --history small/h r*.jsonl; code=$?; \
+         find small/h -name '*sim-noisy*.jsonl' | wc -l >there; exit $code"
+    );
+    let ended = with_small_disk(&bench, "-o size=96k", &script);
+    let told = ended.text.clone() + &ended.errors;
+    let named = |word: &str| told.lines().filter(|line| line.starts_with(word)).count();
+    let there: usize = bench.read("there").trim().parse().unwrap();
+    assert!(there > 0 && there < 40 && ended.code == Some(4), "{there}: {told}");
+    assert_eq!((named("added"), named("refused")), (there, 40 - there), "{told}");
+    assert!(told.contains("No space left"), "{told}");
+}

@@ -5,6 +5,7 @@
 
 pub mod aa_compare;
 pub mod audio_2004;
+mod batches;
 pub mod flowgraph_latency;
 pub mod heartbeat_cost;
 pub mod heartbeat_reliability;

@@ -8,7 +8,7 @@ mod rival;
 mod searches;
 mod tables;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, Found, batches, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use dropline_report::{Calibration, CalibrationLine};
@@ -16,8 +16,6 @@ use dropline_sim::System;
 use searches::{Contender, Ended, Job};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// Searches a system and algorithm when nothing is said.
 const RUNS: u32 = 10;
@@ -122,32 +120,15 @@ fn on_all_cores(
         left.len(),
         jobs.len() - left.len()
     ));
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), Failure> {
-        while !effort.stop.load(Ordering::Relaxed) {
-            let Some(job) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-            let one = job.perform();
-            let mut done = done.lock().expect("no search panics");
-            effort.keep.as_deref().map(|path| run_log::append(path, &one)).transpose()?;
-            done.push(one);
-        }
+    let perform = |job: &Job| {
+        let one = job.perform();
+        let mut done = done.lock().expect("no search panics");
+        effort.keep.as_deref().map(|path| run_log::append(path, &one)).transpose()?;
+        done.push(one);
         Ok(())
     };
-    std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work);
-        let workers: Vec<_> =
-            (0..cores).map(start).collect::<Result<_, _>>().map_err(|why| Failure::thread(&why))?;
-        let mut told = 0;
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::sleep(Duration::from_millis(200));
-            let done = next.load(Ordering::Relaxed).min(left.len());
-            if done * 20 / left.len().max(1) > told {
-                told = done * 20 / left.len().max(1);
-                progress(&format!("{done} of {} searches", left.len()));
-            }
-        }
-        workers.into_iter().try_for_each(|worker| worker.join().expect("no search panics"))
-    })
+    let tell = &mut |begun| progress(&format!("{begun} of {} searches", left.len()));
+    batches::on_all_cores(&left, &effort.stop, perform, tell)
 }
 
 /// Stated level against achieved, on the systems whose trials are alike.

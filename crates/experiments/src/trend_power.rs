@@ -9,14 +9,14 @@ mod histories;
 mod rivals;
 mod tables;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, Found, batches, run_log};
 use detectors::{Detector, Ended};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use rivals::Rivals;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Histories of each kind when nothing is said.
@@ -114,33 +114,15 @@ fn on_all_cores(
     effort: &Effort,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), Failure> {
-        while !effort.stop.load(Ordering::Relaxed) {
-            let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-            let found = job.perform(rivals)?;
-            let mut done = done.lock().expect("no detector panics");
-            effort.keep.as_deref().map(|path| run_log::append_together(path, &found)).transpose()?;
-            done.extend(found);
-        }
+    let perform = |job: &Job| {
+        let found = job.perform(rivals)?;
+        let mut done = done.lock().expect("no detector panics");
+        effort.keep.as_deref().map(|path| run_log::append_together(path, &found)).transpose()?;
+        done.extend(found);
         Ok(())
     };
-    std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work);
-        let workers: Vec<_> =
-            (0..cores).map(start).collect::<Result<_, _>>().map_err(|why| Failure::thread(&why))?;
-        let mut told = 0;
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            std::thread::sleep(Duration::from_millis(200));
-            let at = next.load(Ordering::Relaxed).min(jobs.len());
-            if at * 20 / jobs.len().max(1) > told {
-                told = at * 20 / jobs.len().max(1);
-                progress(&format!("{at} of {} batches of histories", jobs.len()));
-            }
-        }
-        workers.into_iter().try_for_each(|worker| worker.join().expect("no detector panics"))
-    })
+    let tell = &mut |begun| progress(&format!("{begun} of {} batches of histories", jobs.len()));
+    batches::on_all_cores(jobs, &effort.stop, perform, tell)
 }
 
 /// Each answer once, of any file of runs.

@@ -41,6 +41,26 @@ enum Found<'a> {
     Anything,
 }
 
+/// What a store is asked.
+struct Ask<'a> {
+    method: &'static str,
+    /// Of an object, or of the bucket.
+    name: Option<&'a str>,
+    query: &'a str,
+    /// Headers beside those that every request has.
+    more: &'a [(&'static str, String)],
+    body: Option<&'a [u8]>,
+    /// A longer answer is not read.
+    most: u64,
+}
+
+impl<'a> Ask<'a> {
+    /// One without a query and a body, whose answer is words.
+    fn of(method: &'static str, name: Option<&'a str>) -> Self {
+        Self { method, name, query: "", more: &[], body: None, most: MOST_WORDS }
+    }
+}
+
 impl Bucket {
     /// Whether a word is the address of one.
     pub fn is_named(word: &str) -> bool {
@@ -93,7 +113,7 @@ impl Bucket {
             let prefix = escaped(&self.prefix, false);
             let from = next.map(|next| format!("continuation-token={}&", escaped(&next, false)));
             let query = format!("{}encoding-type=url&list-type=2&prefix={prefix}", from.unwrap_or_default());
-            let (status, body, _) = self.ask("GET", None, &query, &[], None, MOST_WORDS)?;
+            let (status, body, _) = self.ask(&Ask { query: &query, ..Ask::of("GET", None) })?;
             let text = String::from_utf8_lossy(&body);
             if status != 200 {
                 return Err(self.refused("list what is below", "", status, &text));
@@ -121,7 +141,7 @@ impl Bucket {
     /// # Errors
     /// If the store cannot be asked, or refuses.
     pub fn read(&self, name: &str, most: u64) -> Result<Option<(Vec<u8>, Revision)>, Failure> {
-        let (status, body, tag) = self.ask("GET", Some(name), "", &[], None, most)?;
+        let (status, body, tag) = self.ask(&Ask { most, ..Ask::of("GET", Some(name)) })?;
         match status {
             200 => Ok(Some((body, Revision(tag)))),
             404 if refusal(&String::from_utf8_lossy(&body))[0] != "NoSuchBucket" => Ok(None),
@@ -158,7 +178,7 @@ impl Bucket {
     /// # Errors
     /// If the store cannot be asked, or refuses.
     pub fn remove(&self, name: &str) -> Result<(), Failure> {
-        let (status, body, _) = self.ask("DELETE", Some(name), "", &[], None, MOST_WORDS)?;
+        let (status, body, _) = self.ask(&Ask::of("DELETE", Some(name)))?;
         match status {
             200 | 202 | 204 | 404 => Ok(()),
             _ => Err(self.refused("remove", name, status, &String::from_utf8_lossy(&body))),
@@ -171,7 +191,8 @@ impl Bucket {
             Found::This(Revision(tag)) => vec![("if-match", tag.clone())],
             Found::Anything => Vec::new(),
         };
-        let (status, body, _) = self.ask("PUT", Some(name), "", &condition, Some(bytes), MOST_WORDS)?;
+        let (status, body, _) =
+            self.ask(&Ask { more: &condition, body: Some(bytes), ..Ask::of("PUT", Some(name)) })?;
         match status {
             200 | 201 | 204 => Ok(true),
             412 => Ok(false),
@@ -186,18 +207,10 @@ impl Bucket {
     }
 
     /// Asks once, and again where the store could not take it just now. The status, the body and the tag.
-    fn ask(
-        &self,
-        method: &str,
-        name: Option<&str>,
-        query: &str,
-        more: &[(&'static str, String)],
-        body: Option<&[u8]>,
-        most: u64,
-    ) -> Result<(u16, Vec<u8>, String), Failure> {
+    fn ask(&self, ask: &Ask<'_>) -> Result<(u16, Vec<u8>, String), Failure> {
         let mut pauses = PAUSES.into_iter();
         loop {
-            let asked = self.ask_once(method, name, query, more, body, most);
+            let asked = self.ask_once(ask);
             let again = match &asked {
                 Ok((status, ..)) => matches!(status, 409 | 429 | 500 | 502 | 503 | 504),
                 Err(ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::Timeout(_)) => true,
@@ -207,7 +220,7 @@ impl Bucket {
                 Some(pause) => std::thread::sleep(pause),
                 None => {
                     return asked.map_err(|why| {
-                        let object = name.unwrap_or_default();
+                        let object = ask.name.unwrap_or_default();
                         Failure::environment(format!(
                             "{} cannot be reached at {}: {why}",
                             self.at(object),
@@ -219,15 +232,8 @@ impl Bucket {
         }
     }
 
-    fn ask_once(
-        &self,
-        method: &str,
-        name: Option<&str>,
-        query: &str,
-        more: &[(&'static str, String)],
-        body: Option<&[u8]>,
-        most: u64,
-    ) -> Result<(u16, Vec<u8>, String), ureq::Error> {
+    fn ask_once(&self, ask: &Ask<'_>) -> Result<(u16, Vec<u8>, String), ureq::Error> {
+        let &Ask { method, name, query, more, body, most } = ask;
         let key = name.map(|name| format!("/{}", escaped(&format!("{}{name}", self.prefix), true)));
         let path = format!("/{}{}", self.name, key.unwrap_or_default());
         let sum = sha256(body.unwrap_or_default());

@@ -10,3 +10,4 @@ mod signature;
 
 pub use answer::Object;
 pub use bucket::{Bucket, Revision};
+pub use signature::sha256;

@@ -43,7 +43,7 @@ pub(crate) fn authorization(settings: &Settings, asked: &Asked<'_>) -> String {
 }
 
 /// The SHA-256 of bytes, in hexadecimal digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 

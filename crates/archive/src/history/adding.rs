@@ -2,11 +2,12 @@
 
 use super::History;
 use super::index::{line, sum_of_header};
-use super::named::{self, sha256};
+use super::named;
 use crate::reading::{MOST_BYTES, Rereadable, STDIN};
 use crate::record_file::{packets_beside, parse, read_bytes, text_of};
 use dropline_failure::Failure;
 use dropline_record::{AddedLine, AddedWord, IndexLine, Record};
+use dropline_store::sha256;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -85,9 +86,12 @@ impl History {
             Ok(())
         });
         let is_added = |line: &AddedLine| matches!(line.added, AddedWord::New | AddedWord::Completed);
+        let is_refused = |line: &AddedLine| line.added == AddedWord::Refused;
         match written {
-            // What could not be added says more than that the index could not be written either: it is made again at will.
-            Err(_) if told.iter().any(|line| !is_added(line)) => Ok(told),
+            // What was refused, or that nothing was added, says more than that the index could not be written: it is made again at will.
+            Err(_) if told.iter().any(is_refused) || !told.is_empty() && !told.iter().any(is_added) => {
+                Ok(told)
+            }
             Err(why) => Err(why),
             Ok(()) => Ok(told),
         }

@@ -1,12 +1,12 @@
 //! The index of a history as a file.
 
-use super::named::sha256;
 use super::place::Place;
 use super::{Describe, INDEX};
 use crate::record_file::{parse, text_of};
 use crate::{clock, reading, whole_file};
 use dropline_failure::Failure;
 use dropline_record::IndexLine;
+use dropline_store::sha256;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,22 +1,13 @@
 //! What a record in a history is called: by its date, its target, and some digits that no other has.
 
 use crate::clock;
-use sha2::{Digest as _, Sha256};
+use dropline_store::sha256;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Of a target's name, so much is in the name of a file.
 const LONGEST_TARGET: usize = 40;
 /// Digits of a sum in the name of a file.
 const DIGITS: usize = 12;
-
-/// The SHA-256 of bytes, in hexadecimal digits.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes it");
-        text
-    })
-}
 
 /// The file of a record that began then; `None` of what is not a date.
 pub(super) fn of(started: &str, target: &str, sum: &str) -> Option<String> {
