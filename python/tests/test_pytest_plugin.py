@@ -41,6 +41,9 @@ def test_records_are_kept_and_compared_by_a_verdict(pytester):
     worse.assert_outcomes(failed=1)
     worse.stdout.fnmatch_lines(["*the limit is worse than that of *", "*regressed*"])
     assert len(list((pytester.path / ".dropline" / "night").iterdir())) == 1
+    both = pytester.runpytest_subprocess("--dropline-compare=base", "--dropline-record=base")
+    both.assert_outcomes(failed=1)
+    assert dropline.read(kept).goals[0].lower_pps > 8.9e6, "what it was worse than stays"
     pytester.makepyfile(TEST.replace("BEARS", "9.5e6"))
     again = pytester.runpytest_subprocess("--dropline-record=base")
     again.assert_outcomes(passed=1)

@@ -86,6 +86,9 @@ def test_what_a_function_raises_is_raised_and_what_was_measured_is_kept_and_resu
     assert len(resumed.trials) == len(whole.trials)
     assert [dict(goal) for goal in resumed.goals] == [dict(goal) for goal in whole.goals]
     assert dropline.read(path) == resumed
+    # What the record says is not said again: it would not be heard.
+    with pytest.raises(dropline.UsageError, match="leave goals and seed out"):
+        dropline.search(counted, name="my bench", resume=path, goals=[0.01], seed=0)
     # Its name is that of the record.
     with pytest.raises(dropline.UsageError, match="another target"):
         dropline.search(counted, name="other", resume=path)
@@ -100,6 +103,8 @@ def test_what_a_function_raises_is_raised_and_what_was_measured_is_kept_and_resu
         ({"goals": [0], "level": "95%", "algorithm": "mlr"}, dropline.UsageError, "level needs"),
         ({"preset": "csit", "goals": [0]}, dropline.UsageError, "preset says what the goals are: leave goals out"),
         ({"budget": 0}, dropline.UsageError, "budget"),
+        ({"max_load": float("nan")}, dropline.UsageError, "nan is not a number of packets"),
+        ({"seed": -1}, dropline.UsageError, "seed is -1: it has to be a whole number"),
     ],
 )
 def test_a_wrong_word_is_a_value_error_that_says_what_it_should_be(arguments, error, words):
@@ -121,6 +126,7 @@ def test_a_function_has_no_highest_load_by_itself(counted):
         ({"offered": 10, "forwarded": 11}, "forwarded"),
         ({"offered": "many", "forwarded": 1}, "offered"),
         (None, "mapping"),
+        ({"offered": 10, "forwarded": float("nan")}, "finite numbers"),
     ],
 )
 def test_a_wrong_answer_of_a_function_says_what_an_answer_is(answer, words):

@@ -17,7 +17,7 @@ pub use adding::Offered;
 pub use dropline_store::sha256;
 pub use files::Files;
 
-use crate::record_file::read_bytes;
+use crate::record_file::{parse, read_bytes, text_of};
 use crate::{reading, whole_file};
 use directory::Directory;
 use dropline_failure::{Failure, quoted_path};
@@ -153,15 +153,22 @@ impl History {
         self.place.local(&line.file, line.bytes)
     }
 
+    /// A record of it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is none.
+    pub fn record(&self, file: &str) -> Result<Record, Failure> {
+        let path = self.path(file);
+        let bytes = self.place.read(file, reading::MOST_BYTES)?.ok_or_else(|| missing(&path))?;
+        parse(&text_of(&bytes, &path)?, &path)
+    }
+
     /// A small file beside the records; `None` where there is none.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn beside(&self, file: &str) -> Result<Option<Vec<u8>>, Failure> {
-        match self.place.has(file)? {
-            true => self.place.read(file, reading::MOST_SETTINGS).map(Some),
-            false => Ok(None),
-        }
+        self.place.read(file, reading::MOST_SETTINGS)
     }
 
     /// Changes such a file to what `change` makes of it, which reads it, perhaps more than once.
@@ -181,7 +188,7 @@ impl History {
     /// # Errors
     /// If the directory cannot be read.
     pub fn contents(&self) -> Result<Contents, Failure> {
-        self.against(index::read(&*self.place))
+        self.against(index::read(&*self.place)?)
     }
 
     /// What it holds by now, where this is what it held before: only what changed since is read.
@@ -226,7 +233,7 @@ impl History {
     pub fn index(&self, write: bool) -> Result<Reindexed, Failure> {
         let told = Cell::new(Reindexed::default());
         let anew = || {
-            let old = index::read(&*self.place);
+            let old = index::read(&*self.place)?;
             let mut found = self.against(BTreeMap::new())?;
             let unseen: Vec<IndexLine> = found.unseen(old.clone()).collect();
             found.records.extend(unseen);
@@ -235,7 +242,7 @@ impl History {
         };
         if write {
             self.place.change(INDEX, &mut || {
-                index::keep_unreadable(&*self.place);
+                index::keep_unreadable(&*self.place)?;
                 self.place.remove_left_behind();
                 anew().map(|records| index::text(&records))
             })?;
@@ -276,8 +283,8 @@ impl History {
         let is_changed = Cell::new(false);
         let mut change = Some(change);
         let written = self.place.change(INDEX, &mut || {
-            index::keep_unreadable(&*self.place);
-            let known = index::read(&*self.place);
+            index::keep_unreadable(&*self.place)?;
+            let known = index::read(&*self.place)?;
             let found = self.against(known.clone())?;
             let unseen: Vec<IndexLine> = found.unseen(known.clone()).collect();
             let mut records: BTreeMap<String, IndexLine> =
@@ -314,7 +321,7 @@ impl History {
         for (file, bytes) in all {
             match known.remove(&file).filter(|line| line.bytes == bytes) {
                 Some(line) => records.push(line),
-                None => match self.line_of(&file) {
+                None => match self.line_of(&file)? {
                     Ok(line) => records.push(line),
                     Err(why) => {
                         let why = why.behind(&self.path(&file).display().to_string());
@@ -332,10 +339,16 @@ impl History {
         Ok(Contents { records: index::in_order(records), copies, left_out, closed })
     }
 
-    /// What the index says of a record that is read.
-    fn line_of(&self, file: &str) -> Result<IndexLine, Failure> {
-        let bytes = self.place.read(file, reading::MOST_BYTES)?;
-        index::line_of(&bytes, &self.path(file), file, self.describe)
+    /// What the index says of a record that is read, or why the file is left out. Fails where nothing can be known of the others
+    /// either: a store that was away for a moment has lost no record.
+    fn line_of(&self, file: &str) -> Result<Result<IndexLine, Failure>, Failure> {
+        let path = self.path(file);
+        match self.place.read(file, reading::MOST_BYTES) {
+            Ok(Some(bytes)) => Ok(index::line_of(&bytes, &path, file, self.describe)),
+            Ok(None) => Ok(Err(missing(&path))),
+            Err(why) if self.place.fails_as_one() => Err(why),
+            Err(why) => Ok(Err(why)),
+        }
     }
 }
 
@@ -345,6 +358,10 @@ impl History {
 /// If it cannot be read, or is not a record.
 pub fn line_of(path: &Path, describe: Describe) -> Result<IndexLine, Failure> {
     index::line_of(&read_bytes(path)?, path, "", describe)
+}
+
+fn missing(path: &Path) -> Failure {
+    Failure::environment(format!("there is no {}", path.display()))
 }
 
 /// A file of somebody else's has the name of the index.

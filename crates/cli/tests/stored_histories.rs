@@ -127,6 +127,58 @@ fn a_search_is_kept_here_and_filed_there_and_later_where_the_store_was_away() {
 }
 
 #[test]
+fn what_changed_in_a_store_is_measured_again_and_filed_there() {
+    let (bench, store) = (Bench::new(), Store::new());
+    // The target is as good as it was: what was lower is not confirmed, and is told as nothing else either.
+    let names = changed(&bench, 8, 8);
+    added(&bench, &store, &words(&names));
+    let confirm = ["trend", NIGHTS, "--confirm", "--fail-if", "regressed"];
+    let ended = run(&bench, &store, &confirm);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.text, ended.errors);
+    assert!(
+        ended.text.contains("not confirmed") && !ended.text.contains("IMPROVED"),
+        "{}{}",
+        ended.text,
+        ended.errors
+    );
+    assert!(ended.errors.contains("filed as s3://"), "{}", ended.errors);
+    let again = run(&bench, &store, &confirm);
+    assert!(again.errors.contains("nothing is to be confirmed"), "{}{}", again.text, again.errors);
+}
+
+#[test]
+fn a_store_that_reads_nothing_is_an_error_and_its_index_stays() {
+    let (bench, store) = (Bench::new(), Store::new());
+    let names = nights(&bench, 3);
+    added(&bench, &store, &words(&names));
+    let before = done(&bench, &store, &["history", "list", NIGHTS, "--json"]).json();
+    let object = |line: &Value| {
+        format!(
+            "<Contents><Key>our/nights/{}</Key><Size>{}</Size></Contents>",
+            line["file"].as_str().unwrap(),
+            line["bytes"]
+        )
+    };
+    let objects: String = before["records"].as_array().unwrap().iter().map(object).collect();
+    let list = format!("<ListBucketResult><IsTruncated>false</IsTruncated>{objects}</ListBucketResult>");
+    // One that lists, and refuses to read anything.
+    let broken = readers::answering(move |head| match head.contains("list-type=2") {
+        true => (200, list.clone()),
+        false => (503, String::new()),
+    });
+    let at_broken = |words: &[&str]| {
+        let mut command = store.knows(bench.command(words));
+        Ended::from(command.env("AWS_ENDPOINT_URL", format!("http://{broken}")).output().unwrap())
+    };
+    for words in [&["trend", NIGHTS][..], &["history", "list", NIGHTS], &["history", "index", NIGHTS]] {
+        let ended = at_broken(words);
+        assert_eq!(ended.code, Some(4), "{words:?}: {}{}", ended.text, ended.errors);
+        assert!(ended.errors.contains("503"), "{words:?}: {}", ended.errors);
+    }
+    assert_eq!(done(&bench, &store, &["history", "list", NIGHTS, "--json"]).json(), before);
+}
+
+#[test]
 fn a_store_is_not_asked_openly_elsewhere_nor_without_a_secret_and_says_who_may_not() {
     let (bench, store) = (Bench::new(), Store::new());
     let asked = |name: &str, value: &str| {

@@ -75,9 +75,14 @@ impl Exposition {
         }
     }
 
-    /// A sample of a family as it was at a second since 1970. Those of the same labels follow one another in order of time.
-    pub fn sample_at(&mut self, name: &str, labels: &Labels, value: f64, second: i64) {
-        self.sample_of(name, labels, format_args!("{value} {second}"));
+    /// A sample of a family as it was at a time, in milliseconds since 1970. Those of the same labels follow one another in order of
+    /// time.
+    pub fn sample_at(&mut self, name: &str, labels: &Labels, value: f64, at_ms: i64) {
+        let (second, ms) = (at_ms.div_euclid(1000), at_ms.rem_euclid(1000));
+        match ms {
+            0 => self.sample_of(name, labels, format_args!("{value} {second}")),
+            ms => self.sample_of(name, labels, format_args!("{value} {second}.{ms:03}")),
+        }
     }
 
     /// A sample of a family, with its labels.

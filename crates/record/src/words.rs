@@ -91,6 +91,11 @@ impl From<Irregular> for ReasonWord {
 }
 
 impl VerdictWord {
+    /// Whether something became plainly better or plainly worse.
+    pub fn is_change(self) -> bool {
+        matches!(self, Self::Improved | Self::Regressed)
+    }
+
     /// Whether something became worse, whatever became better.
     pub fn is_worse(self) -> bool {
         matches!(self, Self::Regressed | Self::Mixed | Self::Traded)

@@ -88,7 +88,7 @@ pub(crate) fn change(size: f64) -> String {
 pub(crate) fn verdict(line: &ChangeLine) -> String {
     let words = line.verdict.words();
     let words = match &line.confirmation {
-        Some(fresh) if fresh.verdict == VerdictWord::Regressed || fresh.verdict == VerdictWord::Improved => {
+        Some(fresh) if line.verdict.is_change() && fresh.verdict == line.verdict => {
             format!("{words}, confirmed")
         }
         Some(_) => format!("{words}, not confirmed"),

@@ -13,7 +13,7 @@ use ureq::{Agent, Body};
 const SCHEME: &str = "s3://";
 /// How long a store may take to be reached, to answer, and for all of it.
 const CONNECT: Duration = Duration::from_secs(10);
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(600);
 /// What is waited before a request is made again that a store could not take.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
@@ -213,7 +213,8 @@ impl Bucket {
             let asked = self.ask_once(ask);
             let again = match &asked {
                 Ok((status, ..)) => matches!(status, 409 | 429 | 500 | 502 | 503 | 504),
-                Err(ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::Timeout(_)) => true,
+                // A store that was silent for so long is not asked again: somebody waits.
+                Err(ureq::Error::Io(_) | ureq::Error::ConnectionFailed) => true,
                 Err(_) => false,
             };
             match pauses.next().filter(|_| again) {

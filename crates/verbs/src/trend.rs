@@ -102,7 +102,11 @@ fn line(
             size: change.size,
             size_low: change.size_low,
             size_high: change.size_high,
-            verdict: confirmation.as_ref().map_or(VerdictWord::from(change.verdict), |fresh| fresh.verdict),
+            verdict: confirmation.as_ref().map_or(VerdictWord::from(change.verdict), |fresh| {
+                // Fresh searches that say the contrary do not confirm it, and are no change of these nights.
+                let is_contrary = fresh.verdict.is_change() && (fresh.size > 0.0) != (change.size > 0.0);
+                if is_contrary { VerdictWord::NoEvidence } else { fresh.verdict }
+            }),
             suspected: change.is_suspected && confirmation.is_none(),
             acknowledged,
             by_chance: change.by_chance,

@@ -32,6 +32,10 @@ class TrialInput(NamedTuple):
     intended: int
 
 
+#: What a search that is resumed takes from its record.
+_OF_RECORD = ("goals", "algorithm", "preset", "level", "certify", "min_load", "max_load", "seed", "warm_up", "delay_at")
+
+
 def _asked(
     goals: Optional[Iterable[WrittenGoal]],
     algorithm: Optional[str],
@@ -49,6 +53,9 @@ def _asked(
 ) -> dict[str, Any]:
     if isinstance(goals, (str, float, int, goal.Goal)):
         goals = [goals]
+    for name, count, most in (("seed", seed, 2**64), ("max_trials", max_trials, 2**32)):
+        if count is not None and not 0 <= count < most:
+            raise UsageError(f"{name} is {count}: it has to be a whole number from 0 to {most - 1}")
     return {
         "goals": [] if goals is None else [goal.word(each) for each in goals],
         "algorithm": algorithm,
@@ -73,7 +80,13 @@ def answer(counts: Mapping[str, Any], duration_s: float, intended: int) -> str:
             f"a measurer answers with a mapping such as {{'offered': N, 'forwarded': N}}, not with {counts!r}"
         )
     said = {"intended": intended, "duration_s": duration_s, **counts}
-    return json.dumps({name: value for name, value in said.items() if value is not None}, default=_number)
+    try:
+        said = {name: value for name, value in said.items() if value is not None}
+        return json.dumps(said, default=_number, allow_nan=False)
+    except ValueError as why:
+        if isinstance(why, UsageError):
+            raise
+        raise UsageError(f"a measurer answers with finite numbers, not with {counts!r}") from why
 
 
 def _number(value: Any) -> Any:
@@ -139,6 +152,10 @@ def search(
     asked = _asked(
         goals, algorithm, preset, level, certify, False, budget, max_trials, min_load, max_load, seed, warm_up, delay_at
     )
+    if resume is not None and (said := [name for name in _OF_RECORD if asked[name] is not None and asked[name] is not False and asked[name] != []]):
+        raise UsageError(
+            f"resume goes on with what its record says: leave {' and '.join(said)} out; budget and max_trials may be others"
+        )
     if resume is not None and record is not None:
         raise UsageError("a search that is resumed is kept in its own record: leave record out")
     measure = None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Union
+
+from .errors import UsageError
 
 __all__ = ["Load", "Share", "Time", "load", "share", "time"]
 
@@ -16,7 +19,10 @@ Time = Union[float, str]
 
 def number(value: float) -> str:
     """A number without an exponent, as short as it can be."""
-    text = f"{float(value):.12f}"
+    value = float(value)
+    if not math.isfinite(value):
+        raise UsageError(f"{value} is not a number of packets, seconds or shares: it has to be finite")
+    text = f"{value:.12f}"
     return text.rstrip("0").rstrip(".")
 
 

@@ -24,7 +24,9 @@ _PROPERTY = "dropline"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The flags."""
     group = parser.getgroup("dropline", "limits of systems under load")
-    group.addoption("--dropline-record", metavar="NAME", help="keep a record of each search under NAME, in place of an older one")
+    group.addoption("--dropline-record",
+            metavar="NAME",
+            help="keep a record of each search under NAME, in place of an older one that it is not worse than")
     group.addoption("--dropline-compare", metavar="NAME", help="fail a test whose limit is worse than that of NAME, beyond chance")
     group.addoption(
         "--dropline-storage", metavar="DIR", default=".dropline", help="where records are kept [default: .dropline]"
@@ -66,7 +68,9 @@ def dropline(request: pytest.FixtureRequest) -> Callable[..., Record]:
                 worse = compared if compared.is_worse else None
             else:
                 said.append((_PROPERTY, f"    nothing to compare with: {before} is missing"))
-        if option("--dropline-record"):
+        # What it was worse than stays, or the next run would find nothing worse.
+        is_same = option("--dropline-record") == option("--dropline-compare")
+        if option("--dropline-record") and not (is_same and worse is not None):
             _replace(storage / option("--dropline-record") / name, record)
         if worse is not None:
             pytest.fail(f"the limit is worse than that of {before}\n{worse}", pytrace=False)

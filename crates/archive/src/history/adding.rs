@@ -119,7 +119,7 @@ impl History {
             .collect();
         let mut beginning = None;
         for file in of_header {
-            let there = self.place.read(&file, MOST_BYTES)?;
+            let Some(there) = self.place.read(&file, MOST_BYTES)? else { continue };
             match self.than(&file, &there, &record, &bytes)? {
                 Than::NoMore => return Ok((AddedWord::Known, file)),
                 Than::More => beginning = Some((file, there)),

@@ -25,9 +25,17 @@ impl Place for Directory {
         Ok(self.0.join(file).exists())
     }
 
-    fn read(&self, file: &str, most: u64) -> Result<Vec<u8>, Failure> {
+    fn read(&self, file: &str, most: u64) -> Result<Option<Vec<u8>>, Failure> {
         let path = self.0.join(file);
-        reading::file_bytes(&path, most).map_err(|why| why.of(&path))
+        match reading::file_bytes(&path, most) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(why) if why.is_missing() => Ok(None),
+            Err(why) => Err(why.of(&path)),
+        }
+    }
+
+    fn fails_as_one(&self) -> bool {
+        false
     }
 
     /// What it is called where no link is on the way to it, once its directory is made: so it is found when it is read.

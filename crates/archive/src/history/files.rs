@@ -58,6 +58,13 @@ impl Files {
         }
     }
 
+    /// Leaves those out that nobody would read.
+    pub(super) fn leave_out_larger_than(&mut self, most: u64) {
+        let larger: Vec<String> =
+            self.all.extract_if(.., |_, bytes| *bytes > most).map(|(name, _)| name).collect();
+        larger.iter().for_each(|name| self.leave_out(name, "it is larger than a record can be"));
+    }
+
     fn leave_out(&mut self, name: &str, why: &str) {
         self.left_out.push(LeftOutLine { source: name.to_owned(), why: why.to_owned() });
     }

@@ -50,29 +50,33 @@ pub(super) fn is_damaged(directory: &Path) -> bool {
 }
 
 /// Of an index in which nothing can be read, what stands there is kept beside it before it is made anew.
-pub(super) fn keep_unreadable(place: &dyn Place) {
-    let bytes = bytes_at(place);
+pub(super) fn keep_unreadable(place: &dyn Place) -> Result<(), Failure> {
+    let bytes = bytes_at(place)?;
     if !bytes.is_empty() && !has_line(&*bytes) {
         let _ = place.put(DAMAGED, &bytes, Path::new(""), None);
     }
+    Ok(())
 }
 
 /// The lines of the index by their file. What is not such a line is left out: its record is read instead.
-pub(super) fn read(place: &dyn Place) -> BTreeMap<String, IndexLine> {
-    let bytes = bytes_at(place);
+pub(super) fn read(place: &dyn Place) -> Result<BTreeMap<String, IndexLine>, Failure> {
+    let bytes = bytes_at(place)?;
     let lines = lines(&bytes).filter_map(|line| serde_json::from_slice::<IndexLine>(line).ok());
     // Of what is not a search, lines of before do not say what was found.
     let says = |line: &IndexLine| line.algorithm.is_some() || line.trial.is_some();
     let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty() && says(line);
-    lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect()
+    Ok(lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect())
 }
 
 fn bytes(directory: &Path) -> Vec<u8> {
     reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).unwrap_or_default()
 }
 
-fn bytes_at(place: &dyn Place) -> Vec<u8> {
-    place.read(INDEX, reading::MOST_BYTES).unwrap_or_default()
+fn bytes_at(place: &dyn Place) -> Result<Vec<u8>, Failure> {
+    match place.read(INDEX, reading::MOST_BYTES) {
+        Err(why) if place.fails_as_one() => Err(why),
+        found => Ok(found.ok().flatten().unwrap_or_default()),
+    }
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

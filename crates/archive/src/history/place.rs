@@ -15,8 +15,11 @@ pub(super) trait Place: Debug + Send + Sync {
 
     fn has(&self, file: &str) -> Result<bool, Failure>;
 
-    /// A file of at most so many bytes.
-    fn read(&self, file: &str, most: u64) -> Result<Vec<u8>, Failure>;
+    /// A file of at most so many bytes; `None` where there is none.
+    fn read(&self, file: &str, most: u64) -> Result<Option<Vec<u8>>, Failure>;
+
+    /// Whether a file that cannot be read tells nothing of the file but of the place: then what is there is not known.
+    fn fails_as_one(&self) -> bool;
 
     /// What a new file will be called there, once there is room for it.
     fn named_there(&self, file: &str) -> Result<String, Failure>;

@@ -1,7 +1,7 @@
 //! A history in a store that speaks S3.
 
 use super::place::Place;
-use super::{Files, INDEX};
+use super::{Files, INDEX, missing};
 use crate::held::Scratch;
 use crate::reading::{self, MOST_BYTES, MOST_PACKETS};
 use crate::record_file::packets_beside;
@@ -31,10 +31,6 @@ impl Remote {
         let bucket = Bucket::of(&named.to_string_lossy(), |name| std::env::var(name).ok())?;
         Ok(Self { named: named.to_owned(), bucket, fetched: Mutex::new(None) })
     }
-
-    fn missing(&self, file: &str) -> Failure {
-        Failure::environment(format!("there is no {}", self.named.join(file).display()))
-    }
 }
 
 /// The times of the packets of a record, from where it lies.
@@ -52,6 +48,7 @@ impl Place for Remote {
         for object in self.bucket.list()? {
             files.take(&object.name, object.bytes);
         }
+        files.leave_out_larger_than(MOST_BYTES);
         Ok(files)
     }
 
@@ -59,11 +56,12 @@ impl Place for Remote {
         Ok(self.bucket.read(file, MOST_BYTES)?.is_some())
     }
 
-    fn read(&self, file: &str, most: u64) -> Result<Vec<u8>, Failure> {
-        match self.bucket.read(file, most)? {
-            Some((bytes, _)) => Ok(bytes),
-            None => Err(self.missing(file)),
-        }
+    fn read(&self, file: &str, most: u64) -> Result<Option<Vec<u8>>, Failure> {
+        Ok(self.bucket.read(file, most)?.map(|(bytes, _)| bytes))
+    }
+
+    fn fails_as_one(&self) -> bool {
+        true
     }
 
     fn named_there(&self, file: &str) -> Result<String, Failure> {
@@ -147,7 +145,7 @@ impl Place for Remote {
         if std::fs::metadata(&path).is_ok_and(|there| there.len() == bytes) {
             return Ok(path);
         }
-        let record = self.read(file, MOST_BYTES)?;
+        let record = self.read(file, MOST_BYTES)?.ok_or_else(|| missing(&self.named.join(file)))?;
         whole_file::create_directories(path.parent().unwrap_or(&path)).map_err(cannot)?;
         if let Some((times, _)) = self.bucket.read(&packets_of(file), MOST_PACKETS)? {
             whole_file::replace(&packets_beside(&path), &times).map_err(cannot)?;

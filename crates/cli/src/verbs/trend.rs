@@ -1,14 +1,14 @@
 //! `dropline trend`.
 
-use super::filing::{directory, tell_damage};
+use super::filing::{Filing, directory, tell_damage};
 use super::{DONE, FAILED, say_kept, style};
-use crate::args::TrendArgs;
+use crate::args::{FilingArgs, TrendArgs};
 use crate::progress::Progress;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
-use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
 use dropline_printable::printable;
+use dropline_verbs::history;
 use dropline_verbs::search::{Conditions, search};
 use dropline_verbs::trend::confirm::{self, Again, Turn};
 use dropline_verbs::trend::{acknowledge, trend};
@@ -31,10 +31,13 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     if args.confirm {
         let again = Again { target: args.target.clone(), good: args.abba.clone() };
-        let fresh = confirmed(&confirm::turns(&found, &again)?, words)?;
-        if !fresh.is_empty() {
-            records.extend(fresh);
+        let turns = confirm::turns(&found, &records, &again)?;
+        turns.elsewhere.iter().for_each(|why| note!("! not confirmed: {why}"));
+        if !turns.here.is_empty() {
+            records.extend(confirmed(&turns.here, words)?);
             found = trends(&records)?;
+        } else {
+            note!("nothing is to be confirmed: no new level is young, or worse than the one before");
         }
     }
     if let Some(path) = &args.html {
@@ -49,24 +52,21 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
     Ok(if args.fail_if.is_some() && found.has_regressed() { FAILED } else { DONE })
 }
 
-/// Measures again; the records.
+/// Measures again; the records that lie here.
 fn confirmed(turns: &[Turn], words: Vec<String>) -> Result<Vec<PathBuf>, Failure> {
-    if turns.is_empty() {
-        note!("nothing is to be confirmed: no new level is young, or worse than the one before");
-        return Ok(Vec::new());
-    }
     let conditions = Conditions { command_line: words, stop: stop_on_signals()?, ..Conditions::default() };
     let mut progress = Progress::new(false, false);
     let mut records = Vec::new();
     for (number, turn) in (1..).zip(turns) {
         note!("measures again, {number} of {}: {}", turns.len(), printable(&turn.plan.target.to_string()));
-        let path = turn.place()?;
+        let beside = turn.beside();
+        let mut filing = Filing::of(beside.as_deref(), &FilingArgs { history: turn.history.clone() })?;
+        let output = filing.output(&turn.plan.target.to_string(), 0, 1)?;
         let conditions = Conditions { labels: turn.labels.clone(), ..conditions.clone() };
         progress.searching(&turn.plan);
-        let output = Output::File(path.clone());
         let finished = search(&turn.plan, &output, &conditions, &mut progress);
         progress.clear();
-        turn.filed()?;
+        filing.file(&output, finished.is_ok());
         let finished = finished?;
         if let Some(failure) = finished.failure {
             return Err(failure);
@@ -75,8 +75,11 @@ fn confirmed(turns: &[Turn], words: Vec<String>) -> Result<Vec<PathBuf>, Failure
         if conditions.stop.load(Ordering::SeqCst) {
             return Err(Failure::interrupted());
         }
-        note!("record  {}", path.display());
-        records.push(path);
+        if let Some(path) = output.path() {
+            note!("record  {}", path.display());
+            records
+                .extend((!turn.history.as_deref().is_some_and(history::is_remote)).then(|| path.to_owned()));
+        }
     }
     Ok(records)
 }

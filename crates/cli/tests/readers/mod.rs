@@ -156,3 +156,26 @@ impl Store {
         command
     }
 }
+
+/// A server on loopback that answers each request by its head, as long as the tests run; its address.
+pub(crate) fn answering(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count == 1) {
+                head.push(byte[0]);
+            }
+            let (status, body) = answer(&String::from_utf8_lossy(&head));
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status} -\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+        }
+    };
+    std::thread::Builder::new().spawn(serve).unwrap();
+    address
+}

@@ -123,11 +123,13 @@ pub fn added_text(added: &[AddedLine], style: Style) -> String {
     for line in added {
         let file = line.file.as_deref().unwrap_or_default();
         let why = line.why.as_deref().unwrap_or_default();
+        let named =
+            if why.contains(&line.source) { why.to_owned() } else { format!("{}: {why}", line.source) };
         match line.added {
             AddedWord::New => page.fact("added", file),
             AddedWord::Known => page.fact("known", &format!("{}: it is there already, {file}", line.source)),
             AddedWord::Completed => page.fact("completed", &format!("{file}: it has more than before")),
-            AddedWord::Refused => why.lines().enumerate().for_each(|(index, line)| match index {
+            AddedWord::Refused => named.lines().enumerate().for_each(|(index, line)| match index {
                 0 => page.fact_in("refused", Ink::Lost, line),
                 _ => page.fact("", line.trim()),
             }),

@@ -2,7 +2,7 @@
 
 use super::{Sized, Trend, Wanted};
 use crate::compare::Verdict;
-use crate::sample::mean;
+use crate::sample::{deviation, mean};
 use crate::special::student_quantile;
 
 /// What fresh values are held against.
@@ -38,10 +38,11 @@ impl Confirmed {
     /// # Panics
     /// If a value is not above zero.
     pub fn of(fresh: &[f64], against: Against<'_>, trend: &Trend, wanted: Wanted) -> Option<Self> {
-        let level = |values: &[f64]| {
+        let logs = |values: &[f64]| {
             assert!(values.iter().all(|value| *value > 0.0), "values are above zero");
-            mean(&values.iter().map(|value| value.ln()).collect::<Vec<_>>())
+            values.iter().map(|value| value.ln()).collect::<Vec<_>>()
         };
+        let level = |values: &[f64]| mean(&logs(values));
         let count = |values: &[f64]| values.len() as f64;
         let alike = trend.likeness.clamp(0.0, 0.95);
         let (other, variance) = match against {
@@ -53,7 +54,11 @@ impl Confirmed {
         };
         let nights = trend.segments.last().map_or(0, |last| last.end) as f64;
         let freedom = (nights * (1.0 - alike) / (1.0 + alike) - 2.0).max(3.0);
-        let half = student_quantile(freedom, 0.975) * trend.scatter * variance.sqrt();
+        // Nights that happened to be alike say nothing of fresh values that are not.
+        let apart = |values: &[f64]| deviation(&logs(values)).unwrap_or(0.0);
+        let beside = if let Against::Good(good) = against { apart(good) } else { 0.0 };
+        let scatter = trend.scatter.max(apart(fresh)).max(beside);
+        let half = student_quantile(freedom, 0.975) * scatter * variance.sqrt();
         let Sized { size, low, high, verdict } = Sized::of(level(fresh)? - other, half, wanted);
         Some(Self { size, size_low: low, size_high: high, verdict })
     }
@@ -84,6 +89,25 @@ mod tests {
         assert!(confirmed.size_low < -0.0975 && -0.0975 < confirmed.size_high, "{confirmed:?}");
         assert_ne!(of(&[9.98e5, 1.003e6], before).verdict, Verdict::Regressed);
         assert_eq!(Confirmed::of(&[], before, &trend, WANTED), None);
+    }
+
+    #[test]
+    fn fresh_values_that_are_further_apart_than_the_nights_widen_what_they_say() {
+        let alike: Vec<Night> = (0..16)
+            .map(|index| Night {
+                day: f64::from(index),
+                value: if index < 8 { 1e6 } else { 9e5 },
+                error: None,
+                is_marked: false,
+            })
+            .collect();
+        let trend = Trend::of(&alike, WANTED).unwrap();
+        let of = |fresh: &[f64]| {
+            Confirmed::of(fresh, Against::Before { level: 1e6, nights: 8 }, &trend, WANTED).unwrap()
+        };
+        let apart = of(&[1.02e6, 1.10e6]);
+        assert!(apart.size_low < 0.02 && apart.size_high > 0.1, "{apart:?}");
+        assert_ne!(apart.verdict, Verdict::Improved);
     }
 
     #[test]

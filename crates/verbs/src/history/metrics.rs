@@ -37,13 +37,16 @@ const BOUNDS: [Bound; 4] = [
     },
 ];
 
-/// Samples of one family by their labels, then by their seconds: each has one value at a time.
+/// Samples of one family by their labels, then by their milliseconds: each has one value at a time, so that what began in the same
+/// second as another stands a millisecond after it.
 #[derive(Default)]
 struct Samples(BTreeMap<Labels, BTreeMap<i64, f64>>);
 
 impl Samples {
     fn add(&mut self, labels: Labels, second: i64, value: f64) {
-        self.0.entry(labels).or_default().insert(second, value);
+        let values = self.0.entry(labels).or_default();
+        let free = (second * 1000..).find(|at| !values.contains_key(at));
+        values.extend(free.map(|at| (at, value)));
     }
 
     fn write(self, text: &mut Exposition, name: &str, unit: Option<&str>, help: &str) {
@@ -52,7 +55,7 @@ impl Samples {
         }
         text.begin(name, "gauge", unit, help);
         for (labels, values) in self.0 {
-            values.into_iter().for_each(|(second, value)| text.sample_at(name, &labels, value, second));
+            values.into_iter().for_each(|(at_ms, value)| text.sample_at(name, &labels, value, at_ms));
         }
     }
 }

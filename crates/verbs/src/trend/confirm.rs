@@ -7,7 +7,7 @@ use dropline_archive::history::History;
 use dropline_archive::record_file::read_record;
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{SeriesLine, Trends, VerdictWord};
+use dropline_record::{Record, SeriesLine, Trends, VerdictWord};
 use dropline_targets::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,18 @@ pub struct Turn {
     pub plan: SearchPlan,
     /// What its record is told to say of it.
     pub labels: BTreeMap<String, String>,
+    /// The history in which its record is filed: that of the newest record.
+    pub history: Option<PathBuf>,
     source: PathBuf,
+}
+
+/// What is measured again, and what cannot be here.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// Searches of targets of this machine.
+    pub here: Vec<Turn>,
+    /// Why others are not confirmed: another machine has to.
+    pub elsewhere: Vec<Failure>,
 }
 
 /// Where turns are measured: what changed twice, around what was good twice.
@@ -37,23 +48,28 @@ const ALONE: [&str; 2] = [CHANGED, CHANGED];
 /// Seeds of turns are so far from one another, and from those of the nights.
 const APART: u64 = 1_000_003;
 
-/// The searches that confirm what is told: of each history whose last level regressed or is young, the newest one; none where
-/// nothing is to be confirmed.
+/// The searches that confirm what is told of `named`: of each history whose last level regressed or is young, the newest one; none
+/// where nothing is to be confirmed.
 ///
 /// # Errors
-/// If a record cannot be read, is of another machine, its target has to be typed and was not, or what was typed is none of
+/// If a record cannot be read, all are of other machines, a target has to be typed and was not, or what was typed is none of
 /// them.
-pub fn turns(trends: &Trends, again: &Again) -> Result<Vec<Turn>, Failure> {
+pub fn turns(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Turns, Failure> {
     let mut due: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for series in &trends.series {
         if let (Some(change), Some(newest)) = (due_in(series), series.points.last()) {
             due.entry(&newest.source).or_default().insert(change);
         }
     }
-    let mut turns = Vec::new();
+    let mut turns = Turns::default();
     let mut targets = BTreeSet::new();
     for (source, ids) in due {
-        let plan = plan(Path::new(source), again)?;
+        let (record, history) = read(source, named)?;
+        if let Some(why) = elsewhere(source, &record)? {
+            turns.elsewhere.push(why);
+            continue;
+        }
+        let plan = plan(source, &record, again)?;
         targets.insert(plan.target.to_string());
         let good = again.good.as_deref().map(|word| good(word, &plan)).transpose()?;
         let sides = if good.is_some() { &IN_TURNS[..] } else { &ALONE[..] };
@@ -65,11 +81,15 @@ pub fn turns(trends: &Trends, again: &Again) -> Result<Vec<Turn>, Failure> {
             }
             let ids = ids.iter().copied().collect::<Vec<_>>().join(",");
             let labels = BTreeMap::from([(CONFIRMS.to_owned(), ids), (SIDE.to_owned(), side.to_owned())]);
-            turns.push(Turn { plan, labels, source: source.into() });
+            let history = history.clone();
+            turns.here.push(Turn { plan, labels, history, source: source.into() });
         }
     }
-    if let Some(typed) = again.target.as_ref().filter(|typed| !turns.is_empty() && !targets.contains(*typed))
-    {
+    if turns.here.is_empty() && !turns.elsewhere.is_empty() {
+        return Err(turns.elsewhere.swap_remove(0));
+    }
+    let is_another = |typed: &&String| !turns.here.is_empty() && !targets.contains(*typed);
+    if let Some(typed) = again.target.as_ref().filter(is_another) {
         let named = targets.iter().map(|target| quoted(target)).collect::<Vec<_>>().join(", ");
         return Err(Failure::usage(format!("--target {} is not what is confirmed", quoted(typed)))
             .advice(format!("what changed is {named}")));
@@ -89,26 +109,38 @@ fn due_in(series: &SeriesLine) -> Option<&str> {
     (is_bad && !drifted).then_some(last.id.as_str())
 }
 
-/// The newest search, as its record says. A record is data: what it names is opened like what a file names.
-fn plan(source: &Path, again: &Again) -> Result<SearchPlan, Failure> {
-    let record = read_record(source)?;
+/// A record that one of these names holds, and the history that it lies in.
+fn read(source: &str, named: &[PathBuf]) -> Result<(Record, Option<PathBuf>), Failure> {
+    let path = Path::new(source);
+    let is_around = |named: &&PathBuf| History::is_remote(named) && path.starts_with(named);
+    if let Some(remote) = named.iter().find(is_around) {
+        let file = path.strip_prefix(remote).unwrap_or(path).to_string_lossy();
+        return Ok((History::open(remote, indexed)?.record(&file)?, Some(remote.clone())));
+    }
+    let history = History::around(path, indexed).map(|history| history.named().to_owned());
+    Ok((read_record(path)?, history))
+}
+
+/// Why a search cannot be made again on this machine, if it cannot.
+fn elsewhere(source: &str, record: &Record) -> Result<Option<Failure>, Failure> {
     if record.header.verb != "search" {
         return Err(Failure::usage(format!(
-            "{} was measured by another program: that search cannot be made again",
-            source.display()
+            "{source} was measured by another program: that search cannot be made again"
         ))
         .advice("confirm it where it was measured, and add what comes of it to the history"));
     }
     let here = environment::capture(&[]).machine();
     let there = record.header.environment.machine();
-    if here != there {
-        return Err(Failure::environment(format!(
-            "{} was measured on another machine: {there}, and this is {here}",
-            source.display()
-        ))
-        .advice("confirm it on that machine: what another one says does not tell whether it changed"));
-    }
-    let mut plan = SearchPlan::of_record(&record)?;
+    let another = || {
+        Failure::environment(format!("{source} was measured on another machine: {there}, and this is {here}"))
+            .advice("confirm it on that machine: what another one says does not tell whether it changed")
+    };
+    Ok((here != there).then(another))
+}
+
+/// A search, as its record says. A record is data: what it names is opened like what a file names.
+fn plan(source: &str, record: &Record, again: &Again) -> Result<SearchPlan, Failure> {
+    let mut plan = SearchPlan::of_record(record)?;
     plan.repetition = None;
     let word = &record.header.target;
     if again.target.as_ref() == Some(word) {
@@ -120,8 +152,7 @@ fn plan(source: &Path, again: &Again) -> Result<SearchPlan, Failure> {
             None => "start a program,",
         };
         return Err(Failure::environment(format!(
-            "{}: to confirm it would {would} {}",
-            source.display(),
+            "{source}: to confirm it would {would} {}",
             quoted(word)
         ))
         .advice(format!(
@@ -147,24 +178,12 @@ fn good(word: &str, changed: &SearchPlan) -> Result<Target, Failure> {
 }
 
 impl Turn {
-    /// Where its record goes: into the history of the newest record, else beside it.
-    ///
-    /// # Errors
-    /// If the history has no place for it.
-    pub fn place(&self) -> Result<PathBuf, Failure> {
-        if let Some(history) = History::around(&self.source, indexed) {
-            return history.place(&self.plan.target.to_string());
-        }
+    /// Where its record goes if there is no history: beside the newest record.
+    pub fn beside(&self) -> Option<PathBuf> {
         let second = clock::now_compact();
         let named = |number: u32| self.source.with_file_name(format!("confirm-{second}-{number}.jsonl"));
-        Ok((1..).map(named).find(|path| !path.exists()).expect("numbers do not end"))
-    }
-
-    /// Takes its record into the history that it lies in.
-    ///
-    /// # Errors
-    /// If the index cannot be written.
-    pub fn filed(&self) -> Result<(), Failure> {
-        History::around(&self.source, indexed).map_or(Ok(()), |history| history.update())
+        self.history
+            .is_none()
+            .then(|| (1..).map(named).find(|path| !path.exists()).expect("numbers do not end"))
     }
 }
