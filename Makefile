@@ -1,4 +1,4 @@
-.PHONY: help book demo test test-audio test-embedded test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo dist test test-audio test-embedded test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -8,6 +8,9 @@ book: ## the documents as a site in target/book (installs mdBook if it is absent
 
 demo: ## the main job on embedded parts, nothing to configure
 	cargo xtask demo
+
+dist: ## what users install, in target/dist: a Debian package, an archive, an image with a static program
+	cargo xtask dist
 
 test: ## install what the tests need, then run everything in the default build
 	cargo xtask setup test
