@@ -9,7 +9,7 @@ book: ## the documents as a site in target/book (installs mdBook if it is absent
 demo: ## the main job on embedded parts, nothing to configure
 	cargo xtask demo
 
-dist: ## what users install, in target/dist: a Debian package, an archive, an image with a static program
+dist: ## what users install, in target/packages: a Debian package, an archive, an image with a static program, a wheel
 	cargo xtask dist
 
 test: ## install what the tests need, then run everything in the default build

@@ -1,5 +1,5 @@
-//! What users install: a package for Debian, an archive, and an image that holds one static program. The same commit gives the
-//! same bytes wherever it is built.
+//! What users install: a package for Debian, an archive, an image that holds one static program, and a wheel for Python. The same
+//! commit gives the same bytes wherever it is built.
 
 use crate::{Done, root, run, run_in, target};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// A larger program would be a mistake: so much is promised, and more by what one holds that needs no library.
 const MOST_BYTES: u64 = 12 << 20;
 const MORE_ALONE: u64 = 3 << 19;
+const MOST_OF_WHEEL: u64 = 3 << 20;
 /// Shells, and where Debian keeps the completions of each.
 const SHELLS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/dropline"),
@@ -18,19 +19,21 @@ const SHELLS: [(&str, &str); 3] = [
     ("zsh", "usr/share/zsh/vendor-completions/_dropline"),
 ];
 
-/// Builds everything, into `target/dist`, and tries each in an empty root.
+/// Builds everything, into `target/packages`, and tries each in an empty root.
 pub(crate) fn run_all() -> Done {
-    let made = Made::of(&target().join("dist"))?;
+    let made = Made::of(&target().join("packages"))?;
     let [shared, alone] = [program(&made, false)?, program(&made, true)?];
     made.package(&shared)?;
     made.archive(&shared)?;
     made.image(&alone)?;
-    let names = ["dropline.deb", "dropline.tar.gz", "dropline-static", "image.tar"];
-    run_in(
-        &made.place,
-        "sh",
-        &["-c", &format!("sha256sum {} > SHA256SUMS && cat SHA256SUMS", names.join(" "))],
-    )
+    let wheel = made.wheel()?;
+    let mut sums = String::new();
+    for name in ["dropline.deb", "dropline.tar.gz", "dropline-static", "image.tar", &wheel] {
+        sums += &format!("{}  {name}\n", sum(&made.place.join(name))?);
+    }
+    write(&made.place.join("SHA256SUMS"), &sums)?;
+    eprint!("{sums}");
+    Ok(())
 }
 
 /// Where it is made, and of what.
@@ -155,6 +158,19 @@ impl Made {
         run_in(&self.place, "gzip", &["--no-name", "--best", "--force", "dropline.tar"])
     }
 
+    /// The Python package; its name.
+    fn wheel(&self) -> Result<String, String> {
+        crate::setup::run("python")?;
+        let built = crate::python::wheel("release", &remapped()?)?;
+        let name = built.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        install(&built, &self.place.join(&name), "644")?;
+        let size = built.metadata().map_err(|why| why.to_string())?.len();
+        if size > MOST_OF_WHEEL {
+            return Err(format!("{name} has {size} bytes, and {MOST_OF_WHEEL} are promised"));
+        }
+        Ok(name)
+    }
+
     /// An image of the Open Container Initiative with one file, as `skopeo copy oci-archive:image.tar …` reads it.
     fn image(&self, program: &Path) -> Done {
         let root = self.empty("image-root")?;
@@ -201,13 +217,7 @@ impl Made {
 
 /// The program as it is shipped; `alone`, it needs nothing of a system but its kernel.
 fn program(made: &Made, alone: bool) -> Result<PathBuf, String> {
-    let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.cargo"));
-    let home = home.map_err(|_| "neither CARGO_HOME nor HOME is set")?;
-    let own = root().to_string_lossy().into_owned();
-    let compiler = said("rustc", &["--print", "sysroot"])?.trim().to_owned();
-    let mut flags = format!(
-        "--remap-path-prefix={home}=/cargo --remap-path-prefix={own}=/dropline --remap-path-prefix={compiler}=/rust"
-    );
+    let mut flags = remapped()?;
     if alone {
         flags += " -Ctarget-feature=+crt-static";
     }
@@ -222,7 +232,7 @@ fn program(made: &Made, alone: bool) -> Result<PathBuf, String> {
     if bytes.len() as u64 > most {
         return Err(format!("{} has {} bytes, and {most} are promised", built.display(), bytes.len()));
     }
-    for path in [&home, &own] {
+    for path in [cargo_home()?, root().to_string_lossy().into_owned()] {
         if bytes.windows(path.len()).any(|part| part == path.as_bytes()) {
             return Err(format!("{} names the directory {path} in which it was built", built.display()));
         }
@@ -230,6 +240,22 @@ fn program(made: &Made, alone: bool) -> Result<PathBuf, String> {
     let named = made.place.join(if alone { "dropline-static" } else { "dropline" });
     install(&built, &named, "755")?;
     Ok(named)
+}
+
+fn cargo_home() -> Result<String, String> {
+    let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.cargo"));
+    home.map_err(|_| "neither CARGO_HOME nor HOME is set".into())
+}
+
+/// The compiler's flags with which no directory of this machine is named in what it builds.
+fn remapped() -> Result<String, String> {
+    let compiler = said("rustc", &["--print", "sysroot"])?.trim().to_owned();
+    let pairs = [
+        (cargo_home()?, "/cargo"),
+        (root().to_string_lossy().into_owned(), "/dropline"),
+        (compiler, "/rust"),
+    ];
+    Ok(pairs.map(|(from, to)| format!("--remap-path-prefix={from}={to}")).join(" "))
 }
 
 /// The program searches in a root in which nothing else is.

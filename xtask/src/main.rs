@@ -25,7 +25,7 @@ cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask book         the documents as a site in target/book, with mdBook
-cargo xtask dist         what users install: a Debian package, an archive, an image with a static program
+cargo xtask dist         what users install: a Debian package, an archive, an image with a static program, a wheel
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq

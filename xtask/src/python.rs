@@ -54,7 +54,7 @@ pub(crate) fn test() -> Done {
     let begun = Instant::now();
     let manifest = "python/Cargo.toml";
     crate::run("cargo", &["fmt", "--manifest-path", manifest, "--check"])?;
-    let wheel = wheel("dev")?.to_string_lossy().into_owned();
+    let wheel = wheel("dev", "")?.to_string_lossy().into_owned();
     eprintln!("the wheel took {} s", begun.elapsed().as_secs());
     let python = program("python");
     let install = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--force-reinstall", &wheel];
@@ -69,13 +69,20 @@ pub(crate) fn test() -> Done {
     Ok(())
 }
 
-/// A wheel of this profile.
-fn wheel(profile: &str) -> Result<PathBuf, String> {
+/// A wheel of this profile, with the compiler's flags beside it.
+pub(crate) fn wheel(profile: &str, flags: &str) -> Result<PathBuf, String> {
     let wheels = place().join("wheels");
     let _ = std::fs::remove_dir_all(&wheels);
     let (out, built) = (wheels.to_string_lossy().into_owned(), target().to_string_lossy().into_owned());
     let words = ["build", "--locked", "--profile", profile, "--manifest-path", "python/Cargo.toml"];
-    crate::run(&program("maturin"), &[&words[..], &["--target-dir", &built, "--out", &out]].concat())?;
+    let words = [&words[..], &["--target-dir", &built, "--out", &out]].concat();
+    match flags {
+        "" => crate::run(&program("maturin"), &words)?,
+        flags => {
+            let flags = format!("RUSTFLAGS={flags}");
+            crate::run("env", &[&[flags.as_str(), &program("maturin")], &words[..]].concat())?;
+        }
+    }
     let found = std::fs::read_dir(&wheels).map_err(|why| format!("cannot read {out}: {why}"))?;
     let is_wheel = |path: &PathBuf| path.extension() == Some(Path::new("whl").as_os_str());
     let mut wheels = found.filter_map(|entry| Some(entry.ok()?.path())).filter(is_wheel);
