@@ -182,8 +182,17 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// `None` where nothing denies the answer, or it has no load that could be denied.
+    /// `None` where nothing denies the answer, or it has no load that could be denied. What is open is never less than the
+    /// interval that is denied.
     pub fn of(record: &Record, answer: &AnswerLine) -> Option<Self> {
+        let Self { why, low_pps, high_pps } = Self::by_trials(record, answer)?;
+        let low_pps = low_pps.map(|low| answer.lower_pps.map_or(low, |lower| low.min(lower)));
+        let high_pps = high_pps.map(|high| answer.upper_pps.map_or(high, |upper| high.max(upper)));
+        Some(Self { why, low_pps, high_pps })
+    }
+
+    /// The same, by what trials and caveats say alone.
+    fn by_trials(record: &Record, answer: &AnswerLine) -> Option<Self> {
         let caveats = record.result.as_ref().map(|result| result.caveats.as_slice()).unwrap_or_default();
         let found: Vec<(&Denial, &CaveatLine)> = DENIALS
             .iter()

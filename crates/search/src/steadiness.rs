@@ -6,7 +6,7 @@
 //! order is looked for once, at the end of a search.
 
 use crate::crossed::{Before, Crossed, Seen, Told, median};
-use crate::explanation::{Order, order};
+use crate::explanation::{Order, large_change, order};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Trial};
@@ -56,9 +56,13 @@ impl Steadiness {
         let told = Crossed::told(&seen);
         match order(&told) {
             Some((Order::Change(place), by_chance)) => Some(self.changed(&told, place, by_chance)),
-            other => outages(&seen).or_else(|| match other? {
-                (Order::CarryOver, by_chance) => Some(carried_over(&told, by_chance)),
-                (_, by_chance) => Some(came_and_went(&seen, &told, by_chance)),
+            other => outages(&seen).or_else(|| match other {
+                Some((Order::CarryOver, by_chance)) => Some(carried_over(&told, by_chance)),
+                Some((_, by_chance)) => Some(came_and_went(&seen, &told, by_chance)),
+                None => {
+                    let far = Crossed::told_far(&seen);
+                    large_change(&far).map(|(place, by_chance)| self.changed(&far, place, by_chance))
+                }
             }),
         }
     }

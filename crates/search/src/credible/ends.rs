@@ -2,8 +2,9 @@
 
 use super::bets::Bets;
 use super::constants::ends::{
-    AGREES, EACH_BAD, ENOUGH, FRESH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
+    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
 };
+use super::constants::model::DEEPEST;
 use super::monotone::{Monotone, Possible};
 use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
@@ -26,6 +27,8 @@ pub(super) struct Shown {
     failed: Vec<Option<Rate>>,
     /// Of each trial that failed the goal, the load (a logarithm) from which on it would have.
     fails_from: Vec<f64>,
+    /// Of each trial that failed the goal, logarithms of its load and of what came through.
+    through: Vec<(f64, f64)>,
     bets: Bets,
 }
 
@@ -57,6 +60,9 @@ impl Shown {
         if is_bad {
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
             self.fails_from.push(fails_from(trial, goal));
+            let log = libm::log(load.as_pps());
+            let ratio = trial.lost() as f64 / trial.offered.max(1) as f64;
+            self.through.push((log, log + libm::log1p(-ratio.min(1.0 - 1e-9))));
         } else if !exceeds {
             // What loses nothing for a while may lose something later: short trials count together.
             let counts = if goal.loss_ratio > Ratio::ZERO { whole } else { time };
@@ -188,12 +194,13 @@ impl Shown {
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
     }
 
-    /// Whether no trial failed the goal at an upper end (a logarithm), about there or below for so long that the target may
-    /// have become faster since.
-    pub(super) fn is_stale(&self, upper: f64) -> bool {
-        let near = upper - libm::log(NEAR);
-        let failed = |load: &Option<Rate>| load.is_some_and(|load| libm::log(load.as_pps()) <= near);
-        !self.failed.iter().rev().take(FRESH).any(failed)
+    /// Whether trials fail the goal at any load, now and then: of some that others denied, so little came through that a lower
+    /// load would have failed as well.
+    pub(super) fn fails_anywhere(&self) -> bool {
+        let highest = self.between().0;
+        let is_blind = |(load, through): &&(f64, f64)| *load <= highest && *through < *load - DEEPEST;
+        let blind = self.through.iter().filter(is_blind).count();
+        blind >= BLIND && blind * BLIND_ONE_IN >= self.failed.len()
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
@@ -219,9 +226,9 @@ impl Shown {
     }
 
     /// Whether trials at the lowest load show that the goal's is below it.
-    fn is_below(&self, goal: &Goal, range: LoadRange) -> bool {
+    fn is_below(&self, goal: &Goal, range: LoadRange, doubt: f64) -> bool {
         let min = libm::log(range.min().as_pps());
-        self.min < 0 && self.upper_borne(goal, min) <= min
+        self.min < 0 && self.upper_borne(goal, min) <= min && self.fails_at(goal, range.min(), doubt)
     }
 
     /// Whether trials at the highest load show that it meets the goal.
@@ -240,9 +247,9 @@ impl Shown {
     }
 
     /// The end of the range where more trials are wanted of a system that loses much at every load.
-    pub(super) fn open_end(&self, goal: &Goal, range: LoadRange) -> Option<Rate> {
+    pub(super) fn open_end(&self, goal: &Goal, range: LoadRange, doubt: f64) -> Option<Rate> {
         match (self.min < 0, self.max > 0) {
-            (true, _) => (!self.is_below(goal, range)).then_some(range.min()),
+            (true, _) => (!self.is_below(goal, range, doubt)).then_some(range.min()),
             (false, true) => (!self.is_above(goal, range)).then_some(range.max()),
             (false, false) => None,
         }
@@ -257,7 +264,7 @@ impl Shown {
         capped: bool,
     ) -> GoalOutcome {
         let (min, max) = (range.min(), range.max());
-        let (lower, upper, result) = if self.is_below(goal, range) {
+        let (lower, upper, result) = if self.is_below(goal, range, 1.0 - level.as_f64()) {
             (None, Some(min), GoalResult::BelowMinimum { level })
         } else if self.is_above(goal, range) {
             return self.at_maximum(range, level, capped);
