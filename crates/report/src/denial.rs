@@ -182,13 +182,20 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// `None` where nothing denies the answer, or it has no load that could be denied. What is open is never less than the
-    /// interval that is denied.
+    /// `None` where nothing denies the answer, or it has no load that could be denied. What is open is never narrower
+    /// than the interval that is denied: where it would be, it holds that too.
     pub fn of(record: &Record, answer: &AnswerLine) -> Option<Self> {
         let Self { why, low_pps, high_pps } = Self::by_trials(record, answer)?;
-        let low_pps = low_pps.map(|low| answer.lower_pps.map_or(low, |lower| low.min(lower)));
-        let high_pps = high_pps.map(|high| answer.upper_pps.map_or(high, |upper| high.max(upper)));
-        Some(Self { why, low_pps, high_pps })
+        let open = Self { why, low_pps, high_pps };
+        let (Some(low), Some(high)) = (low_pps, high_pps) else { return Some(open) };
+        Some(match (answer.lower_pps, answer.upper_pps) {
+            (Some(lower), Some(upper)) if high * lower >= upper * low => open,
+            (lower, upper) => Self {
+                low_pps: lower.map(|lower| lower.min(low)),
+                high_pps: upper.map(|upper| upper.max(high)),
+                ..open
+            },
+        })
     }
 
     /// The same, by what trials and caveats say alone.

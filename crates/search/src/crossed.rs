@@ -140,7 +140,7 @@ impl Crossed {
 
     /// Those crossed pairs of which more than a twentieth more came through of the better one: targets whose trials scatter by a
     /// hundredth have hardly any, and a limit that moved by a tenth makes them.
-    fn far_pairs(seen: &[Seen]) -> Vec<Pair> {
+    pub(crate) fn far_pairs(seen: &[Seen]) -> Vec<Pair> {
         let is_far = |(worse, better): &Pair| seen[*better].through_pps > FAR * seen[*worse].through_pps;
         Self::pairs(seen).into_iter().filter(is_far).collect()
     }

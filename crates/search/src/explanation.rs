@@ -49,19 +49,12 @@ pub(crate) fn order(told: &[Told]) -> Option<(Order, f64)> {
     Some((order, kinds.by_chance(gain)?))
 }
 
-/// A change that trials show which are far apart, whatever little ones do beside it.
-pub(crate) fn large_change(far: &[Told]) -> Option<(usize, f64)> {
-    match order(far)? {
-        (Order::Change(place), by_chance) => Some((place, by_chance)),
-        _ => None,
-    }
-}
-
 /// Whether trials show that the target became another one.
 pub(crate) fn is_another(crossed: &Crossed) -> bool {
     let seen = crossed.seen();
-    large_change(&Crossed::told_far(&seen)).is_some()
-        || matches!(order(&Crossed::told(&seen)), Some((Order::Change(_), _)))
+    [Crossed::told(&seen), Crossed::told_far(&seen)]
+        .iter()
+        .any(|told| matches!(order(told), Some((Order::Change(_), _))))
 }
 
 /// Whether the last of these, several in a row, may be slow only for what those before them left: most that came after a loss are slow and most

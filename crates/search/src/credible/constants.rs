@@ -432,7 +432,11 @@ pub(super) mod goal_search {
     /// one is above the upper end.
     ///
     /// Unit: trials. Set by: argued: about as many bear a lower end.
-    pub(in super::super) const FRESH: usize = 3;
+    pub(in super::super) const FRESH: usize = 4;
+    /// A trial that lost this share of what the loosest goal allows shows that the target did not become faster.
+    ///
+    /// Unit: share of a loss ratio. Set by: time on `consistent`.
+    pub(in super::super) const SHOWS_KNEE: f64 = 0.2;
     /// It is above the upper end by this share, and by twice as much each time that it meets the goal too.
     ///
     /// Unit: share of the load. Set by: argued: beyond the scatter of most targets, and below what matters.

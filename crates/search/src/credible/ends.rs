@@ -198,9 +198,10 @@ impl Shown {
     /// load would have failed as well.
     pub(super) fn fails_anywhere(&self) -> bool {
         let highest = self.between().0;
-        let is_blind = |(load, through): &&(f64, f64)| *load <= highest && *through < *load - DEEPEST;
-        let blind = self.through.iter().filter(is_blind).count();
-        blind >= BLIND && blind * BLIND_ONE_IN >= self.failed.len()
+        let is_deep = |(load, through): &&(f64, f64)| *through < load.min(highest) - DEEPEST;
+        let deep = || self.through.iter().filter(is_deep);
+        let is_denied = deep().filter(|(load, _)| *load <= highest).count() >= BLIND;
+        is_denied && deep().count() * BLIND_ONE_IN >= self.failed.len()
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
@@ -439,6 +440,45 @@ mod tests {
         };
         let said: Vec<bool> = [1, 1, 1, 1, 1, 0, 1, 1, 1].map(&mut note).to_vec();
         assert_eq!(said, [false, false, false, false, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn one_bad_trial_at_the_lowest_load_puts_no_limit_below_it_and_five_do() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let load = Rate::from_millipps(pps * 1000);
+            let input = TrialInput { load, duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            let level = Ratio::new(0.95).unwrap();
+            let answer = shown.without_knee(&goal, range, level, false).result;
+            (answer == GoalResult::BelowMinimum { level }, shown.open_end(&goal, range, 0.05).is_some())
+        };
+        let outage: Vec<_> = (0..5).map(|_| note(1000, 1000)).collect();
+        assert_eq!(outage, [(false, true), (false, true), (false, true), (false, true), (true, false)]);
+        assert_eq!(note(2000, 0), (false, true), "a higher load was met");
+    }
+
+    #[test]
+    fn trials_that_lost_far_more_than_others_did_at_no_lower_load_fail_anywhere() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let input =
+                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            shown.fails_anywhere()
+        };
+        assert!(!note(9000, 0) && !note(20_000, 11_000), "overload");
+        assert!(!note(8000, 2000) && !note(8500, 2000), "dips");
+        assert!(!note(7000, 6000), "a moment");
+        assert!(note(5000, 5000));
     }
 
     #[test]

@@ -5,7 +5,8 @@ mod next_load;
 
 use super::constants::goal_search::{
     BESIDE, BORNE, FAR_WHILE_LOCATING, FRESH, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST,
-    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, STEP_DOWN, SURELY, TOLERATED, WORTH_A_STEP,
+    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED,
+    WORTH_A_STEP,
 };
 use super::diagnostics::Diagnostics;
 use super::discarded::Discarded;
@@ -201,14 +202,15 @@ impl GoalSearch {
     pub(super) fn note_probe(&mut self, trial: &Trial) {
         let zero_loss = self.goals.iter().zip(&mut self.shown).filter(|(goal, _)| is_zero_loss(goal));
         zero_loss.for_each(|(goal, shown)| shown.note(trial, goal, self.range));
-        self.note_load(trial);
         self.is_probed = true;
     }
 
+    /// Whether a trial lost so much that a faster target would have lost less counts, and not which goals that fails.
     fn note_load(&mut self, trial: &Trial) {
         let loosest = self.goals.iter().map(|goal| goal.loss_ratio).max().unwrap_or(Ratio::ZERO);
+        let shows = Ratio::new(SHOWS_KNEE * loosest.as_f64()).unwrap_or(loosest);
         self.tried.push(trial.input.load);
-        self.met_since = if trial.exceeds(loosest) { 0 } else { self.met_since + 1 };
+        self.met_since = if trial.exceeds(shows) { 0 } else { self.met_since + 1 };
     }
 
     /// A load, or one beside it where it was tried before: away from the other ends.

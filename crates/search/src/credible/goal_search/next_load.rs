@@ -19,7 +19,9 @@ impl GoalSearch {
             return Some(self.range.clamp(load));
         }
         let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
-        if let Some(load) = self.check(FRESH) {
+        // Where all are settled, the last trial of all is such a one.
+        let is_open = self.unsettled().next().is_some();
+        if let Some(load) = self.check(FRESH).filter(|_| is_open) {
             return Some(self.range.clamp(load));
         }
         if let Some(load) = self.gap(left) {
