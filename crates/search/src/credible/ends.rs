@@ -194,14 +194,19 @@ impl Shown {
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
     }
 
-    /// Whether trials fail the goal at any load, now and then: of some that others denied, so little came through that a lower
-    /// load would have failed as well.
+    /// How many trials there were since one failed the goal.
+    pub(super) fn met_since(&self) -> usize {
+        self.failed.iter().rev().take_while(|load| load.is_none()).count()
+    }
+
+    /// Whether trials fail the goal at any load, now and then: of several so little came through that a lower load would have
+    /// failed as well, and of one so far below what others bore that it is no matter of the knee.
     pub(super) fn fails_anywhere(&self) -> bool {
         let highest = self.between().0;
         let is_deep = |(load, through): &&(f64, f64)| *through < load.min(highest) - DEEPEST;
         let deep = || self.through.iter().filter(is_deep);
-        let is_denied = deep().filter(|(load, _)| *load <= highest).count() >= BLIND;
-        is_denied && deep().count() * BLIND_ONE_IN >= self.failed.len()
+        let is_denied = deep().any(|(load, _)| *load < highest - libm::log(FAR));
+        is_denied && deep().count() >= BLIND.max(self.failed.len().div_ceil(BLIND_ONE_IN))
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band

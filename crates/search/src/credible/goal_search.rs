@@ -50,6 +50,8 @@ pub(super) struct GoalSearch {
     /// Loads that were tried, and of the last ones those that all met the loosest goal: nothing failed since.
     tried: Vec<Rate>,
     met_since: usize,
+    /// Of these, those that lost nothing to speak of.
+    clean_since: usize,
     /// Whether probes far below were made.
     is_probed: bool,
     /// By how much the longest trial was longer than its traffic.
@@ -95,6 +97,7 @@ impl GoalSearch {
             short: ShortTrials::Trying { made: 0 },
             tried: Vec::new(),
             met_since: 0,
+            clean_since: 0,
             is_probed: false,
             waits: None,
         }
@@ -203,14 +206,20 @@ impl GoalSearch {
         let zero_loss = self.goals.iter().zip(&mut self.shown).filter(|(goal, _)| is_zero_loss(goal));
         zero_loss.for_each(|(goal, shown)| shown.note(trial, goal, self.range));
         self.is_probed = true;
+        self.look();
     }
 
-    /// Whether a trial lost so much that a faster target would have lost less counts, and not which goals that fails.
+    /// What a faster target would have lost less of counts, and not which goals that fails. Single packets may be lost at any load.
     fn note_load(&mut self, trial: &Trial) {
-        let loosest = self.goals.iter().map(|goal| goal.loss_ratio).max().unwrap_or(Ratio::ZERO);
-        let shows = Ratio::new(SHOWS_KNEE * loosest.as_f64()).unwrap_or(loosest);
+        let ratios = || self.goals.iter().map(|goal| goal.loss_ratio);
+        let (least, most) = (ratios().min().unwrap_or(Ratio::ZERO), ratios().max().unwrap_or(Ratio::ZERO));
+        let shows = Ratio::new(SHOWS_KNEE * most.as_f64()).unwrap_or(most);
         self.tried.push(trial.input.load);
-        self.met_since = if trial.exceeds(shows) { 0 } else { self.met_since + 1 };
+        (self.met_since, self.clean_since) = match (trial.exceeds(shows), trial.exceeds(least)) {
+            (true, _) => (0, 0),
+            (false, true) => (self.met_since + 1, self.clean_since),
+            (false, false) => (self.met_since + 1, self.clean_since + 1),
+        };
     }
 
     /// A load, or one beside it where it was tried before: away from the other ends.
@@ -226,10 +235,11 @@ impl GoalSearch {
         share_of(load, if is_upper { 1.0 + by } else { 1.0 - by })
     }
 
-    /// The highest load of the last trials, where so many of them met all goals that the target may have become faster.
+    /// The highest load of the last trials, where so many of them met all goals that the target may have become faster; twice as
+    /// many where some lost a little.
     fn met_last(&self, enough: usize) -> Option<Rate> {
         let last = self.tried.iter().rev().take(self.met_since).max().copied();
-        last.filter(|_| self.met_since >= enough)
+        last.filter(|_| self.met_since + self.clean_since >= 2 * enough)
     }
 
     /// The highest load that is worth another trial, where our own side did not bear this one.
@@ -356,13 +366,14 @@ impl GoalSearch {
             true => shown.certain(goal, 0.5 * (1.0 - self.level)),
             false => UNCERTAIN,
         };
+        let fails_anywhere = self.shown.iter().any(Shown::fails_anywhere);
         let passed = self.met_last(FRESH).map(|load| libm::log(load.as_pps()));
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
             let is_minimum_failed = shown.fails_at(goal, self.range.min(), 1.0 - self.level);
             let (certain, mut possible) = (certain(goal, shown), shown.possible(goal));
-            if shown.fails_anywhere() {
+            if fails_anywhere {
                 possible.ends.1 = possible.ends.1.max(certain.1);
             }
             let stated = Stated {
@@ -374,6 +385,7 @@ impl GoalSearch {
                 ..stated
             };
             // What the last trials passed is no end any more.
+            let passed = passed.filter(|_| shown.met_since() >= FRESH);
             let upper = |upper: f64| match passed.is_some_and(|passed| passed > upper) {
                 true => f64::INFINITY,
                 false => shown.upper_borne(goal, upper),

@@ -115,7 +115,7 @@ impl GoalSearch {
         if !is_last || self.unsettled().next().is_some() {
             return None;
         }
-        self.check(1)
+        (self.met_since > 0).then(|| self.check(0)).flatten()
     }
 
     /// The same, where so many trials met all goals since one failed, at those of the last ones. Where these passed the end already, it is farther
