@@ -182,8 +182,24 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// `None` where nothing denies the answer, or it has no load that could be denied.
+    /// `None` where nothing denies the answer, or it has no load that could be denied. What is open is never narrower
+    /// than the interval that is denied: where it would be, it holds that too.
     pub fn of(record: &Record, answer: &AnswerLine) -> Option<Self> {
+        let Self { why, low_pps, high_pps } = Self::by_trials(record, answer)?;
+        let open = Self { why, low_pps, high_pps };
+        let (Some(low), Some(high)) = (low_pps, high_pps) else { return Some(open) };
+        Some(match (answer.lower_pps, answer.upper_pps) {
+            (Some(lower), Some(upper)) if high * lower >= upper * low => open,
+            (lower, upper) => Self {
+                low_pps: lower.map(|lower| lower.min(low)),
+                high_pps: upper.map(|upper| upper.max(high)),
+                ..open
+            },
+        })
+    }
+
+    /// The same, by what trials and caveats say alone.
+    fn by_trials(record: &Record, answer: &AnswerLine) -> Option<Self> {
         let caveats = record.result.as_ref().map(|result| result.caveats.as_slice()).unwrap_or_default();
         let found: Vec<(&Denial, &CaveatLine)> = DENIALS
             .iter()

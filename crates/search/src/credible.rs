@@ -203,10 +203,10 @@ impl Credible {
             self.inquiries[..count].iter().map(|inquiry| inquiry.duration().as_secs_f64()).sum()
         };
         let reserve = match self.zero_loss() {
-            Some(inquiry) => {
+            Some(inquiry) if self.probe.as_ref().is_none_or(|probe| probe.next_trial().is_some()) => {
                 LowLoadProbe::cost(inquiry.duration(), self.waits).min(self.budget.mul_f64(PROBES))
             }
-            None => Duration::ZERO,
+            _ => Duration::ZERO,
         };
         (self.budget - reserve).mul_f64(sum(self.current + 1) / sum(self.inquiries.len()))
     }

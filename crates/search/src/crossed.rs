@@ -22,6 +22,8 @@ const LONGER: f64 = 1.1;
 const SHOWS: f64 = 0.002;
 /// More than so many times that much came through of a trial that found no slow target.
 const ABOVE: f64 = 1.02;
+/// So many times as much comes through of the better trial of a pair that is far apart.
+const FAR: f64 = 1.05;
 /// Trials that are looked at, at even distances where there are more.
 const MOST_TRIALS: usize = 120;
 
@@ -136,6 +138,13 @@ impl Crossed {
         seen
     }
 
+    /// Those crossed pairs of which more than a twentieth more came through of the better one: targets whose trials scatter by a
+    /// hundredth have hardly any, and a limit that moved by a tenth makes them.
+    pub(crate) fn far_pairs(seen: &[Seen]) -> Vec<Pair> {
+        let is_far = |(worse, better): &Pair| seen[*better].through_pps > FAR * seen[*worse].through_pps;
+        Self::pairs(seen).into_iter().filter(is_far).collect()
+    }
+
     /// All crossed pairs of these.
     pub(crate) fn pairs(seen: &[Seen]) -> Vec<Pair> {
         let shortest = seen.iter().filter_map(|one| one.median_ns).fold(f64::INFINITY, f64::min);
@@ -147,8 +156,17 @@ impl Crossed {
     /// The trials of crossed pairs, slow where they were the worse ones more often than not; and those that let more through than
     /// slow ones do, which the others show to be no matter of the load.
     pub(crate) fn told(seen: &[Seen]) -> Vec<Told> {
+        Self::told_by(Self::pairs(seen), ABOVE, seen)
+    }
+
+    /// The same by pairs that are far apart alone: where each trial crosses some others by chance, a large change shows in these.
+    pub(crate) fn told_far(seen: &[Seen]) -> Vec<Told> {
+        Self::told_by(Self::far_pairs(seen), FAR, seen)
+    }
+
+    fn told_by(pairs: Vec<Pair>, above: f64, seen: &[Seen]) -> Vec<Told> {
         let mut scores = vec![0i64; seen.len()];
-        for (worse, better) in Self::pairs(seen) {
+        for (worse, better) in pairs {
             scores[worse] -= 1;
             scores[better] += 1;
         }
@@ -158,7 +176,7 @@ impl Crossed {
         // A buffer lets more through of a shorter trial.
         let longest = slow.iter().map(|one| one.nanos).max().unwrap_or(0);
         let is_above = |one: &Seen| {
-            one.nanos >= longest && through.is_some_and(|through| one.through_pps > ABOVE * through)
+            one.nanos >= longest && through.is_some_and(|through| one.through_pps > above * through)
         };
         let told = seen.iter().zip(scores).filter_map(|(one, score)| match score {
             0 => is_above(one).then_some(Told { seen: *one, is_slow: false }),

@@ -51,7 +51,10 @@ pub(crate) fn order(told: &[Told]) -> Option<(Order, f64)> {
 
 /// Whether trials show that the target became another one.
 pub(crate) fn is_another(crossed: &Crossed) -> bool {
-    matches!(order(&Crossed::told(&crossed.seen())), Some((Order::Change(_), _)))
+    let seen = crossed.seen();
+    [Crossed::told(&seen), Crossed::told_far(&seen)]
+        .iter()
+        .any(|told| matches!(order(told), Some((Order::Change(_), _))))
 }
 
 /// Whether the last of these, several in a row, may be slow only for what those before them left: most that came after a loss are slow and most

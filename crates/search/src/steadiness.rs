@@ -54,13 +54,23 @@ impl Steadiness {
     pub(crate) fn change(&self) -> Option<Caveat> {
         let seen = self.crossed.seen();
         let told = Crossed::told(&seen);
-        match order(&told) {
-            Some((Order::Change(place), by_chance)) => Some(self.changed(&told, place, by_chance)),
-            other => outages(&seen).or_else(|| match other? {
-                (Order::CarryOver, by_chance) => Some(carried_over(&told, by_chance)),
-                (_, by_chance) => Some(came_and_went(&seen, &told, by_chance)),
-            }),
+        let found = order(&told);
+        if let Some((Order::Change(place), by_chance)) = found {
+            return Some(self.changed(&told, place, by_chance));
         }
+        outages(&seen).or_else(|| self.explained(&seen, &told, found)).or_else(|| {
+            // Where each trial crosses some others by chance, a large change shows in those that are far apart.
+            let far = Crossed::told_far(&seen);
+            self.explained(&seen, &far, order(&far))
+        })
+    }
+
+    fn explained(&self, seen: &[Seen], told: &[Told], found: Option<(Order, f64)>) -> Option<Caveat> {
+        Some(match found? {
+            (Order::Change(place), by_chance) => self.changed(told, place, by_chance),
+            (Order::CarryOver, by_chance) => carried_over(told, by_chance),
+            (Order::Turns, by_chance) => came_and_went(seen, told, by_chance),
+        })
     }
 
     /// That it became another one, from a place on.
@@ -235,6 +245,16 @@ mod tests {
         assert_eq!((correlation, since_trial, since_s, by_degrees), (-1.0, Some(21), Some(20.0), false));
         assert!(matches!(said(runs(&[(12, SLOW), (8, FAST)])), Some(Caveat::Drift { correlation: 1.0, .. })));
         assert_eq!(said(runs(&[(5, FAST), (2, SLOW)])), None, "two are few");
+    }
+
+    /// Each trial before crosses some others, so that as many are slow as fast: the last ones are far slower than any.
+    #[test]
+    fn a_large_change_is_told_where_small_differences_are_chance() {
+        let near = |place: u64| (10_000 + place % 5, 100 + 80 * (7 * place % 5));
+        let steady: Vec<_> = (0..20).map(near).collect();
+        assert_eq!(said(steady.clone()), None);
+        let slower = said(steady.into_iter().chain(vec![(10_000, 1_800); 4]));
+        assert!(matches!(slower, Some(Caveat::Drift { since_trial: Some(21), .. })), "{slower:?}");
     }
 
     #[test]

@@ -434,7 +434,7 @@ pub enum Caveat {
         good: u64,
         /// The lowest of their loads, in packets a second.
         lowest_pps: f64,
-        /// A load that three trials or more achieved the goal at, in packets a second.
+        /// The third highest of the loads that achieved the goal: three trials did at it or above, in packets a second.
         borne_pps: f64,
         /// Whether the limit is not known for them: the goal's upper bound is theirs, below that load, one of their loads
         /// failed each time, or they were the last ones.

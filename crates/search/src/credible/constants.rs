@@ -56,10 +56,15 @@ pub(super) mod ends {
     ///
     /// Unit: ln load. Set by: argued: a millipacket a second.
     pub(in super::super) const ROUNDING: f64 = 1e-9;
-    /// An upper end that none of so many trials showed is tried once more: the target may have become faster.
+    /// What comes through of a trial that failed is less than what others bore by more than any dip of the model: that says nothing
+    /// of its load, for it would have failed at any.
     ///
-    /// Unit: trials. Set by: argued: about as many bear a lower end, and they show no upper one.
-    pub(in super::super) const FRESH: usize = 3;
+    /// Unit: trials. Set by: argued: one is a moment.
+    pub(in super::super) const BLIND: usize = 2;
+    /// And no fewer of all trials than one in so many.
+    ///
+    /// Unit: trials. Set by: argued: rarer ones make no four in a row by chance.
+    pub(in super::super) const BLIND_ONE_IN: usize = 10;
     /// So many failures about a load are no bad moments.
     ///
     /// Unit: trials. Set by: argued: as losses below are believed (`LOSSES`).
@@ -423,6 +428,24 @@ pub(super) mod goal_search {
     ///
     /// Unit: trials. Set by: widths of `soft`.
     pub(in super::super) const LAST: usize = 4;
+    /// Where none of so many last trials failed the goal, the target may have become faster, and nothing else would show it: the next
+    /// one is above the upper end.
+    ///
+    /// Unit: trials. Set by: argued: about as many bear a lower end.
+    pub(in super::super) const FRESH: usize = 4;
+    /// A trial that lost this share of what the loosest goal allows shows that the target did not become faster.
+    ///
+    /// Unit: share of a loss ratio. Set by: time on `consistent`.
+    pub(in super::super) const SHOWS_KNEE: f64 = 0.2;
+    /// It is above the upper end by this share, and by twice as much each time that it meets the goal too.
+    ///
+    /// Unit: share of the load. Set by: argued: beyond the scatter of most targets, and below what matters.
+    pub(in super::super) const CHECK: f64 = 0.03;
+    /// A load that was tried before is not tried again but beside it, away from the other end, by up to this share of the goal's
+    /// width: where each load has a fate of its own (flows are hashed by it), trials of one load are one trial.
+    ///
+    /// Unit: share of the width. Set by: argued: an answer that is narrow stays so.
+    pub(in super::super) const BESIDE: f64 = 0.3;
     /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
     /// level says, and falls with this power.
     ///

@@ -2,8 +2,9 @@
 
 use super::bets::Bets;
 use super::constants::ends::{
-    AGREES, EACH_BAD, ENOUGH, FRESH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
+    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
 };
+use super::constants::model::DEEPEST;
 use super::monotone::{Monotone, Possible};
 use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
@@ -26,6 +27,8 @@ pub(super) struct Shown {
     failed: Vec<Option<Rate>>,
     /// Of each trial that failed the goal, the load (a logarithm) from which on it would have.
     fails_from: Vec<f64>,
+    /// Of each trial that failed the goal, logarithms of its load and of what came through.
+    through: Vec<(f64, f64)>,
     bets: Bets,
 }
 
@@ -57,6 +60,9 @@ impl Shown {
         if is_bad {
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
             self.fails_from.push(fails_from(trial, goal));
+            let log = libm::log(load.as_pps());
+            let ratio = trial.lost() as f64 / trial.offered.max(1) as f64;
+            self.through.push((log, log + libm::log1p(-ratio.min(1.0 - 1e-9))));
         } else if !exceeds {
             // What loses nothing for a while may lose something later: short trials count together.
             let counts = if goal.loss_ratio > Ratio::ZERO { whole } else { time };
@@ -188,12 +194,19 @@ impl Shown {
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
     }
 
-    /// Whether no trial failed the goal at an upper end (a logarithm), about there or below for so long that the target may
-    /// have become faster since.
-    pub(super) fn is_stale(&self, upper: f64) -> bool {
-        let near = upper - libm::log(NEAR);
-        let failed = |load: &Option<Rate>| load.is_some_and(|load| libm::log(load.as_pps()) <= near);
-        !self.failed.iter().rev().take(FRESH).any(failed)
+    /// How many trials there were since one failed the goal.
+    pub(super) fn met_since(&self) -> usize {
+        self.failed.iter().rev().take_while(|load| load.is_none()).count()
+    }
+
+    /// Whether trials fail the goal at any load, now and then: of several so little came through that a lower load would have
+    /// failed as well, and of one so far below what others bore that it is no matter of the knee.
+    pub(super) fn fails_anywhere(&self) -> bool {
+        let highest = self.between().0;
+        let is_deep = |(load, through): &&(f64, f64)| *through < load.min(highest) - DEEPEST;
+        let deep = || self.through.iter().filter(is_deep);
+        let is_denied = deep().any(|(load, _)| *load < highest - libm::log(FAR));
+        is_denied && deep().count() >= BLIND.max(self.failed.len().div_ceil(BLIND_ONE_IN))
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
@@ -219,9 +232,9 @@ impl Shown {
     }
 
     /// Whether trials at the lowest load show that the goal's is below it.
-    fn is_below(&self, goal: &Goal, range: LoadRange) -> bool {
+    fn is_below(&self, goal: &Goal, range: LoadRange, doubt: f64) -> bool {
         let min = libm::log(range.min().as_pps());
-        self.min < 0 && self.upper_borne(goal, min) <= min
+        self.min < 0 && self.upper_borne(goal, min) <= min && self.fails_at(goal, range.min(), doubt)
     }
 
     /// Whether trials at the highest load show that it meets the goal.
@@ -240,9 +253,9 @@ impl Shown {
     }
 
     /// The end of the range where more trials are wanted of a system that loses much at every load.
-    pub(super) fn open_end(&self, goal: &Goal, range: LoadRange) -> Option<Rate> {
+    pub(super) fn open_end(&self, goal: &Goal, range: LoadRange, doubt: f64) -> Option<Rate> {
         match (self.min < 0, self.max > 0) {
-            (true, _) => (!self.is_below(goal, range)).then_some(range.min()),
+            (true, _) => (!self.is_below(goal, range, doubt)).then_some(range.min()),
             (false, true) => (!self.is_above(goal, range)).then_some(range.max()),
             (false, false) => None,
         }
@@ -257,7 +270,7 @@ impl Shown {
         capped: bool,
     ) -> GoalOutcome {
         let (min, max) = (range.min(), range.max());
-        let (lower, upper, result) = if self.is_below(goal, range) {
+        let (lower, upper, result) = if self.is_below(goal, range, 1.0 - level.as_f64()) {
             (None, Some(min), GoalResult::BelowMinimum { level })
         } else if self.is_above(goal, range) {
             return self.at_maximum(range, level, capped);
@@ -432,6 +445,45 @@ mod tests {
         };
         let said: Vec<bool> = [1, 1, 1, 1, 1, 0, 1, 1, 1].map(&mut note).to_vec();
         assert_eq!(said, [false, false, false, false, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn one_bad_trial_at_the_lowest_load_puts_no_limit_below_it_and_five_do() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let load = Rate::from_millipps(pps * 1000);
+            let input = TrialInput { load, duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            let level = Ratio::new(0.95).unwrap();
+            let answer = shown.without_knee(&goal, range, level, false).result;
+            (answer == GoalResult::BelowMinimum { level }, shown.open_end(&goal, range, 0.05).is_some())
+        };
+        let outage: Vec<_> = (0..5).map(|_| note(1000, 1000)).collect();
+        assert_eq!(outage, [(false, true), (false, true), (false, true), (false, true), (true, false)]);
+        assert_eq!(note(2000, 0), (false, true), "a higher load was met");
+    }
+
+    #[test]
+    fn trials_that_lost_far_more_than_others_did_at_no_lower_load_fail_anywhere() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let input =
+                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            shown.fails_anywhere()
+        };
+        assert!(!note(9000, 0) && !note(20_000, 11_000), "overload");
+        assert!(!note(8000, 2000) && !note(8500, 2000), "dips");
+        assert!(!note(7000, 6000), "a moment");
+        assert!(note(5000, 5000));
     }
 
     #[test]

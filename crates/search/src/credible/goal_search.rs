@@ -4,8 +4,9 @@ mod answers;
 mod next_load;
 
 use super::constants::goal_search::{
-    BORNE, FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
-    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, STEP_DOWN, SURELY, TOLERATED, WORTH_A_STEP,
+    BESIDE, BORNE, FAR_WHILE_LOCATING, FRESH, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST,
+    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED,
+    WORTH_A_STEP,
 };
 use super::diagnostics::Diagnostics;
 use super::discarded::Discarded;
@@ -20,6 +21,7 @@ use super::short_trials::{self, ShortTrials};
 use super::view::{self, Stated, UNCERTAIN, View};
 use crate::Goal;
 use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput, seed};
+use rand::Rng as _;
 use std::time::Duration;
 
 /// A search for goals whose trials are equally long.
@@ -45,6 +47,13 @@ pub(super) struct GoalSearch {
     forgotten: Option<Discarded>,
     first: FirstLoad,
     short: ShortTrials,
+    /// Loads that were tried, and of the last ones those that all met the loosest goal: nothing failed since.
+    tried: Vec<Rate>,
+    met_since: usize,
+    /// Of these, those that lost nothing to speak of.
+    clean_since: usize,
+    /// Whether probes far below were made.
+    is_probed: bool,
     /// By how much the longest trial was longer than its traffic.
     waits: Option<Duration>,
 }
@@ -86,6 +95,10 @@ impl GoalSearch {
             forgotten: None,
             first: FirstLoad::Unknown,
             short: ShortTrials::Trying { made: 0 },
+            tried: Vec::new(),
+            met_since: 0,
+            clean_since: 0,
+            is_probed: false,
             waits: None,
         }
     }
@@ -121,13 +134,13 @@ impl GoalSearch {
                 match self.first.again(self.between(), (self.trials, left), cloud.scatter(0.5), self.range) {
                     Some(load) => load,
                     None if self.is_narrow() => return None,
-                    None => self.best_load(cloud, left)?,
+                    None => self.beside(self.best_load(cloud, left)?),
                 }
             }
             Stage::AtMaximum => return None,
             Stage::BelowMinimum => {
                 let mut goals = self.goals.iter().zip(&self.shown);
-                goals.find_map(|(goal, shown)| shown.open_end(goal, self.range))?
+                goals.find_map(|(goal, shown)| shown.open_end(goal, self.range, 1.0 - self.level))?
             }
         };
         Some(TrialInput { load, duration: self.length_at(load) })
@@ -153,6 +166,7 @@ impl GoalSearch {
         for (goal, shown) in self.goals.iter().zip(&mut self.shown) {
             shown.note(trial, goal, self.range);
         }
+        self.note_load(trial);
         let evidence = Evidence::of(trial, self.trials);
         if let Some(ceiling) = self.our_limit(trial) {
             self.cap(ceiling);
@@ -191,6 +205,41 @@ impl GoalSearch {
     pub(super) fn note_probe(&mut self, trial: &Trial) {
         let zero_loss = self.goals.iter().zip(&mut self.shown).filter(|(goal, _)| is_zero_loss(goal));
         zero_loss.for_each(|(goal, shown)| shown.note(trial, goal, self.range));
+        self.is_probed = true;
+        self.look();
+    }
+
+    /// What a faster target would have lost less of counts, and not which goals that fails. Single packets may be lost at any load.
+    fn note_load(&mut self, trial: &Trial) {
+        let ratios = || self.goals.iter().map(|goal| goal.loss_ratio);
+        let (least, most) = (ratios().min().unwrap_or(Ratio::ZERO), ratios().max().unwrap_or(Ratio::ZERO));
+        let shows = Ratio::new(SHOWS_KNEE * most.as_f64()).unwrap_or(most);
+        self.tried.push(trial.input.load);
+        (self.met_since, self.clean_since) = match (trial.exceeds(shows), trial.exceeds(least)) {
+            (true, _) => (0, 0),
+            (false, true) => (self.met_since + 1, self.clean_since),
+            (false, false) => (self.met_since + 1, self.clean_since + 1),
+        };
+    }
+
+    /// A load, or one beside it where it was tried before: away from the other ends.
+    fn beside(&self, load: Rate) -> Rate {
+        if !self.tried.contains(&load) || load <= self.range.min() || load >= self.range.max() {
+            return load;
+        }
+        let width = self.goals.iter().map(|goal| goal.width.as_f64()).fold(1.0, f64::min);
+        let by =
+            BESIDE * width * seed::generator(seed::of_trial(self.seed, self.trials as u64)).random::<f64>();
+        let (lowest, highest) = self.between();
+        let is_upper = libm::log(load.as_pps()) > 0.5 * (lowest + highest);
+        share_of(load, if is_upper { 1.0 + by } else { 1.0 - by })
+    }
+
+    /// The highest load of the last trials, where so many of them met all goals that the target may have become faster; twice as
+    /// many where some lost a little.
+    fn met_last(&self, enough: usize) -> Option<Rate> {
+        let last = self.tried.iter().rev().take(self.met_since).max().copied();
+        last.filter(|_| self.met_since + self.clean_since >= 2 * enough)
     }
 
     /// The highest load that is worth another trial, where our own side did not bear this one.
@@ -310,19 +359,38 @@ impl GoalSearch {
             certain: UNCERTAIN,
             possible: Possible::UNASKED,
             borne_minimum: None,
+            is_minimum_failed: false,
         };
         // Of trials that depend on one another a few tell no more than one.
         let certain = |goal: &Goal, shown: &Shown| match self.doubt.is_none() {
             true => shown.certain(goal, 0.5 * (1.0 - self.level)),
             false => UNCERTAIN,
         };
+        let fails_anywhere = self.shown.iter().any(Shown::fails_anywhere);
+        let passed = self.met_last(FRESH).map(|load| libm::log(load.as_pps()));
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
-            let (certain, possible) = (certain(goal, shown), shown.possible(goal));
-            let stated = Stated { shown: shown.between(), certain, possible, borne_minimum, ..stated };
-            View::of(goal, cloud, stated)
-                .with_borne(|lower| shown.lower_agreed(goal, lower), |upper| shown.upper_borne(goal, upper))
+            let is_minimum_failed = shown.fails_at(goal, self.range.min(), 1.0 - self.level);
+            let (certain, mut possible) = (certain(goal, shown), shown.possible(goal));
+            if fails_anywhere {
+                possible.ends.1 = possible.ends.1.max(certain.1);
+            }
+            let stated = Stated {
+                shown: shown.between(),
+                certain,
+                possible,
+                borne_minimum,
+                is_minimum_failed,
+                ..stated
+            };
+            // What the last trials passed is no end any more.
+            let passed = passed.filter(|_| shown.met_since() >= FRESH);
+            let upper = |upper: f64| match passed.is_some_and(|passed| passed > upper) {
+                true => f64::INFINITY,
+                false => shown.upper_borne(goal, upper),
+            };
+            View::of(goal, cloud, stated).with_borne(|lower| shown.lower_agreed(goal, lower), upper)
         };
         self.views = self.goals.iter().zip(&self.shown).map(view).collect();
     }

@@ -31,6 +31,8 @@ pub(super) struct View {
     certain: (f64, f64),
     /// Whether trials bear the lowest load of the range as a lower end; an interval that reaches below it has none otherwise.
     is_minimum_borne: bool,
+    /// Whether they failed it there so often that the goal's load is below it.
+    is_minimum_failed: bool,
     /// The highest load at or below the lower end, and the lowest at or above the upper one, that trials bear as such.
     borne: (f64, f64),
     /// The highest load at or below the lower end at which they make it plain without a model.
@@ -60,6 +62,8 @@ pub(super) struct Stated {
     pub(super) possible: Possible,
     /// Logarithm of the lowest load of the range, where trials bear it as a lower end.
     pub(super) borne_minimum: Option<f64>,
+    /// Whether trials failed it there so often that the goal's load is below it.
+    pub(super) is_minimum_failed: bool,
 }
 
 impl View {
@@ -82,6 +86,7 @@ impl View {
             shown: stated.shown,
             certain: stated.certain,
             is_minimum_borne: stated.borne_minimum.is_some_and(|min| min <= median),
+            is_minimum_failed: stated.is_minimum_failed,
             borne: ANYWHERE,
             plain: f64::INFINITY,
             possible: stated.possible,
@@ -213,14 +218,16 @@ impl View {
 
     /// Whether nothing but evidence for a lower end at the lowest load of the range keeps it from being settled.
     pub(super) fn lacks_minimum(&self, goal: &Goal, range: LoadRange) -> bool {
-        let borne = Self { is_minimum_borne: true, ..*self };
+        let borne = Self { is_minimum_borne: true, is_minimum_failed: true, ..*self };
         !self.is_settled(goal, range) && borne.is_settled(goal, range)
     }
 
     /// Whether the model believes an interval within its goal's width, or beyond an end of the range.
     pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
         let (shown, borne, certain, possible) = (ANYWHERE, ANYWHERE, UNCERTAIN, Possible::UNASKED);
-        Self { shown, certain, is_minimum_borne: true, borne, possible, ..*self }.is_settled(goal, range)
+        let (is_minimum_borne, is_minimum_failed) = (true, true);
+        Self { shown, certain, is_minimum_borne, is_minimum_failed, borne, possible, ..*self }
+            .is_settled(goal, range)
     }
 
     /// Whether the model believes it or trials show it: another trial belongs to a goal of which neither is so.
@@ -233,16 +240,11 @@ impl View {
         self.stated().0
     }
 
-    /// The upper end that is stated.
-    pub(super) fn upper_end(&self) -> f64 {
-        self.stated().1
-    }
-
     /// Whether it is within its goal's width, or beyond an end of the range.
     pub(super) fn is_settled(&self, goal: &Goal, range: LoadRange) -> bool {
         match self.ends(range) {
             (Some(lower), upper) => width(lower, upper.unwrap_or(range.max())) <= goal.width.as_f64(),
-            (None, upper) => upper.is_some_and(|upper| upper <= range.min()),
+            (None, upper) => self.is_minimum_failed && upper.is_some_and(|upper| upper <= range.min()),
         }
     }
 

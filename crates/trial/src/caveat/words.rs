@@ -396,8 +396,8 @@ impl fmt::Display for Caveat {
             }
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, last: true, .. } => write!(
                 f,
-                "the last {} at loads from {} on did not meet the goal of {}, though {good} before them did, up to {}: the target \
-                 became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
+                "the last {} at loads from {} on did not meet the goal of {}, though {good} before them did, three of \
+                 these at {} or more: the target became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
                 number_of(*trials, "trial"),
                 load(*lowest_pps),
                 goal(*loss_ratio),
@@ -405,8 +405,8 @@ impl fmt::Display for Caveat {
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, scattered: true, .. } => write!(
                 f,
-                "{} did not meet the goal of {} (the lowest load {}), and {good} others at such loads or higher did, up to {}, in no order \
-                 in time: trials at one load end differently at random, and no moment was worse than another; {}",
+                "{} did not meet the goal of {} (the lowest load {}), and {good} others at such loads or higher did, three of \
+                 them at {} or more, in no order in time: trials at one load end differently at random, and no moment was worse than another; {}",
                 number_of(*trials, "trial"),
                 goal(*loss_ratio),
                 load(*lowest_pps),
@@ -421,8 +421,8 @@ impl fmt::Display for Caveat {
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(
                 f,
-                "{} did not meet the goal of {} (the lowest load {}), though {good} others at such loads or higher did, up to \
-                 {}: the target, this machine or the way was worse then, and nothing seen here says which; {}",
+                "{} did not meet the goal of {} (the lowest load {}), though {good} others at such loads or higher did, three of \
+                 them at {} or more: the target, this machine or the way was worse then, and nothing seen here says which; {}",
                 number_of(*trials, "trial"),
                 goal(*loss_ratio),
                 load(*lowest_pps),

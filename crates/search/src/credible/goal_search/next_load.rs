@@ -2,8 +2,11 @@
 
 use super::super::choice;
 use super::super::constants::ends::MOST_LACKED;
-use super::super::constants::goal_search::{LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE};
+use super::super::constants::goal_search::{
+    CHECK, FRESH, LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
+};
 use super::super::ends::Shown;
+use super::super::is_zero_loss;
 use super::super::particles::Particles;
 use super::super::view::{self, View};
 use super::GoalSearch;
@@ -16,6 +19,11 @@ impl GoalSearch {
             return Some(self.range.clamp(load));
         }
         let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
+        // Where all are settled, the last trial of all is such a one.
+        let is_open = self.unsettled().next().is_some();
+        if let Some(load) = self.check(FRESH).filter(|_| is_open) {
+            return Some(self.range.clamp(load));
+        }
         if let Some(load) = self.gap(left) {
             return Some(self.range.clamp(load));
         }
@@ -100,15 +108,24 @@ impl GoalSearch {
         ends.find_map(load)
     }
 
-    /// The highest upper end, where the last trials did not show it.
+    /// Above the highest upper end, where the last trial did not fail at all: nothing but a trial that fails shows that the target
+    /// did not become faster. It is the last one, after probes where there are any.
     pub(super) fn stale(&self) -> Option<Rate> {
-        if self.unsettled().next().is_some() {
+        let is_last = self.is_probed || !self.goals.iter().any(is_zero_loss);
+        if !is_last || self.unsettled().next().is_some() {
             return None;
         }
-        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| (view.upper_end(), shown));
-        let (upper, shown) = ends.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        let is_within = upper < view::logs(self.range).1;
-        Rate::pps(libm::exp(upper)).ok().filter(|_| is_within && shown.is_stale(upper))
+        (self.met_since > 0).then(|| self.check(0)).flatten()
+    }
+
+    /// The same, where so many trials met all goals since one failed, at those of the last ones. Where these passed the end already, it is farther
+    /// above each time.
+    fn check(&self, enough: usize) -> Option<Rate> {
+        let passed = libm::log(self.met_last(enough)?.as_pps());
+        let upper = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
+        let is_within = upper < view::logs(self.range).1 && self.trials >= SETTLING;
+        let above = 2.0 * (passed - upper).max(0.5 * CHECK);
+        Rate::pps(libm::exp(upper + above)).ok().filter(|_| is_within)
     }
 
     /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.
