@@ -25,6 +25,7 @@ pub(crate) fn test() -> Done {
     dnsmasq(&bench)?;
     nginx(&bench)?;
     stalls(&bench)?;
+    stamp(&bench)?;
     eprintln!("make test-services took {} s", begun.elapsed().as_secs());
     Ok(())
 }
@@ -198,6 +199,41 @@ fn stalls(bench: &Bench) -> Done {
     Ok(())
 }
 
+/// Both ends of STAMP, each beside somebody else's: `stamp-suite` of the Rust registry.
+fn stamp(bench: &Bench) -> Done {
+    let port = free_port()?.to_string();
+    let reflector = bench
+        .start("stamp-suite", &["--is-reflector", "--local-addr", "127.0.0.1", "--local-port", &port])?;
+    bench.answers(&format!("stamp://127.0.0.1:{port}"), &["stamp"])?;
+    drop(reflector);
+    for kind in ["stateless", "stateful"] {
+        let port = free_port()?.to_string();
+        let dropline = bench.dropline.to_string_lossy().into_owned();
+        let _reflector = bench.start(
+            &dropline,
+            &["serve", "--listen", &format!("127.0.0.1:{port}"), &format!("--stamp={kind}")],
+        )?;
+        bench.answers(&format!("stamp://127.0.0.1:{port}"), &["stamp"])?;
+        let sender = [
+            "--remote-addr",
+            "127.0.0.1",
+            "--remote-port",
+            &port,
+            "--local-addr",
+            "127.0.0.1",
+            "--count",
+            "200",
+        ];
+        let words = [&sender[..], &["--send-delay", "1"]].concat();
+        let ended = Command::new(root().join(tools()).join("stamp-suite")).args(words).output();
+        let ended = ended.map_err(|why| format!("stamp-suite cannot be started: {why}"))?;
+        let said =
+            String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
+        holds(&said, "200")?;
+    }
+    Ok(())
+}
+
 /// Where trials are made.
 struct Bench {
     dropline: PathBuf,
@@ -219,8 +255,8 @@ impl Bench {
                 .map_err(|why| format!("cannot write {name}: {why}"))
         };
         let unpacked = unpacked().join("usr/sbin");
-        let path =
-            [Path::new("/usr/sbin"), Path::new("/usr/bin"), &unpacked].map(|place| place.join(program));
+        let path = [Path::new("/usr/sbin"), Path::new("/usr/bin"), &unpacked, &root().join(tools())]
+            .map(|place| place.join(program));
         let path = path.into_iter().find(|path| path.exists()).unwrap_or_else(|| program.into());
         let mut command = Command::new(path);
         command.args(words).current_dir(&self.directory).stdin(Stdio::null());
