@@ -26,7 +26,7 @@ cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
-cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx, stamp-suite
+cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
 cargo xtask python       the Python wheel: its types, its tests, its examples
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python

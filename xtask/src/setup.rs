@@ -140,8 +140,7 @@ pub(crate) fn run(part: &str) -> Done {
         "services" => {
             packages(&SERVICES)?;
             beside("chrony", "usr/sbin/chronyd")?;
-            vegeta()?;
-            stamp_suite()
+            vegeta()
         }
         "fuzz" => packages(&FUZZ),
         "trace" => {
@@ -230,16 +229,6 @@ fn vegeta() -> Done {
     let place = format!("GOBIN={}", root().join(tools()).display());
     crate::run("env", &[&place, "go", "install", VEGETA])
         .map_err(|why| format!("{why}\ninstall Go 1.22 or later, or vegeta, into a directory of PATH"))
-}
-
-/// Both ends of STAMP, by somebody else.
-fn stamp_suite() -> Done {
-    if is_there(&tools().join("stamp-suite")) {
-        return Ok(());
-    }
-    let place = root().join(tools());
-    let place = place.parent().unwrap_or(&place).to_string_lossy().into_owned();
-    crate::run("cargo", &["install", "--locked", "--root", &place, "stamp-suite@1.0.0"])
 }
 
 /// The driver of the headless browser, from its lock file.

@@ -186,12 +186,7 @@ impl Template {
                 Piece::Field(field) => field.write(request, clock, bytes),
             }
         }
-        // What is about the whole comes last.
-        for piece in pieces {
-            if let Piece::Field(field) = piece {
-                field.complete(&mut bytes[start..]);
-            }
-        }
+        complete(pieces, &mut bytes[start..]);
     }
 
     pub(super) fn token(&self, reply: &[u8]) -> Option<u64> {
@@ -229,7 +224,7 @@ impl Template {
                     _ => {}
                 }
             }
-            fields().for_each(|field| field.complete(&mut sent));
+            complete(&self.payloads[0], &mut sent);
         }
         if reply == sent { Ok(Said::Class(0)) } else { Err(Unlike::Changed) }
     }
@@ -254,6 +249,14 @@ fn too_small(pieces: &[Piece], length: usize) -> Option<(usize, String)> {
         };
         Some((place, why))
     })
+}
+
+/// Writes what is about the whole payload: lengths first, so that checksums are of them too.
+fn complete(pieces: &[Piece], payload: &mut [u8]) {
+    let fields = || pieces.iter().filter_map(Piece::field);
+    let (sums, others): (Vec<&Field>, Vec<&Field>) =
+        fields().partition(|field| matches!(field.kind, Kind::Checksum(_)));
+    others.into_iter().chain(sums).for_each(|field| field.complete(payload));
 }
 
 impl Piece {

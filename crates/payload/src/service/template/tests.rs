@@ -52,6 +52,15 @@ fn checksums_are_those_of_their_definitions() {
 }
 
 #[test]
+fn a_checksum_is_also_of_a_length_that_stands_behind_it() {
+    assert_eq!(written("hex:{checksum:sum8}{length:2}aa", "any"), [0xae, 0, 4, 0xaa]);
+    let template = Template::read("hex:{checksum:sum8}{length:2}{tag:4}{timestamp:8}", "echo").unwrap();
+    let mut sent = Vec::new();
+    template.write(AT, || 7, &mut sent);
+    assert_eq!(template.judge(AT, &sent), Ok(Said::Class(0)));
+}
+
+#[test]
 fn a_crc_of_known_bytes_is_the_known_one() {
     // CRC-32 of "123456789" is cbf43926; here it stands before them, as zeroes that count.
     let bytes = written("hex:{checksum:crc32}", "any");
