@@ -28,7 +28,7 @@ test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
 	cargo xtask setup flowgraph
 	timeout --foreground 20m cargo xtask flowgraph
 
-test-services: ## real servers in their own protocols: knot, nsd, memcached, chrony, dnsmasq
+test-services: ## real servers in their own protocols: knot, nsd, memcached, chrony, dnsmasq, nginx
 	cargo xtask setup services
 	timeout --foreground 20m cargo xtask services
 

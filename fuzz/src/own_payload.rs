@@ -6,7 +6,7 @@ use dropline_payload::service::{Request, Service};
 
 /// What is accepted can be sent, has the length that it says, and is answered by itself where an echo is.
 pub fn check(bytes: &[u8]) {
-    if let Ok(datagrams) = capture::datagrams(bytes) {
+    if let Ok(capture::Capture { datagrams, .. }) = capture::read(bytes) {
         let payloads: Vec<Vec<u8>> = datagrams.into_iter().map(|datagram| datagram.payload).collect();
         let longest = payloads.iter().map(Vec::len).max().unwrap_or(0);
         if let Ok(mix) = Template::listed(payloads, "any") {

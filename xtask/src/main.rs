@@ -28,7 +28,7 @@ cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask dist         what users install: a Debian package, an archive, an image with a static program, a wheel
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
-cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq
+cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
 cargo xtask python       the Python wheel: its types, its tests, its examples
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python

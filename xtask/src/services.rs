@@ -1,9 +1,10 @@
-//! Real servers under their own protocols: knot, nsd, memcached, chrony and dnsmasq, each on a free port of loopback. What is
+//! Real servers under their own protocols: knot, nsd, memcached, chrony, dnsmasq and nginx, each on a free port of loopback. What is
 //! held are counts alone: how fast anything is says nothing here.
 
-use crate::setup::unpacked;
+use crate::setup::{tools, unpacked};
 use crate::{Done, root};
 use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -22,6 +23,9 @@ pub(crate) fn test() -> Done {
     memcached(&bench)?;
     chrony(&bench)?;
     dnsmasq(&bench)?;
+    nginx(&bench)?;
+    stalls(&bench)?;
+    stamp(&bench)?;
     eprintln!("make test-services took {} s", begun.elapsed().as_secs());
     Ok(())
 }
@@ -129,6 +133,84 @@ fn dnsmasq(bench: &Bench) -> Done {
     }
 }
 
+/// The tools that send HTTP requests: the one that is installed here, and the other one where somebody has it.
+fn http_tools() -> Vec<&'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has_oha = std::env::split_paths(&path).any(|place| place.join("oha").exists());
+    if has_oha { vec!["vegeta", "oha"] } else { vec!["vegeta"] }
+}
+
+fn nginx(bench: &Bench) -> Done {
+    let (port, at) = (free_port()?, bench.directory.display());
+    let places: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .iter()
+        .map(|of| format!("    {of}_temp_path {at}/nginx-{of};\n"))
+        .collect();
+    bench.write(
+        "nginx.conf",
+        &format!(
+            "daemon off;\nmaster_process off;\npid {at}/nginx.pid;\nerror_log stderr;\nevents {{ worker_connections 4096; }}\nhttp \
+             {{\n    access_log off;\n{places}    server {{\n        listen 127.0.0.1:{port};\n        location / {{ return 200 \
+             \"here\\n\"; }}\n        location /none {{ return 404; }}\n    }}\n}}\n"
+        ),
+    )?;
+    let _server = bench.start("nginx", &["-c", &format!("{at}/nginx.conf"), "-e", "stderr"])?;
+    for tool in http_tools() {
+        let trial = bench.requests(&format!("http://127.0.0.1:{port}/a?b=c#deadline=2s&tool={tool}"))?;
+        if trial["lost"] != 0 || trial["load_unit"] != "requests" {
+            return Err(format!("nginx by {tool}: every request was to be answered, and it is {trial}"));
+        }
+        holds(&bench.fails(&format!("http://127.0.0.1:{port}/none#tool={tool}"), 4)?, "not served")?;
+    }
+    Ok(())
+}
+
+/// A server that stops answering for 0.6 s of each 1.2 s: who waits for an answer before he asks again sees two late ones; of an open
+/// load, whatever is due then is late.
+fn stalls(bench: &Bench) -> Done {
+    const STALL: Duration = Duration::from_millis(600);
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|why| why.to_string())?;
+    let port = listener.local_addr().map_err(|why| why.to_string())?.port();
+    let begun = Instant::now();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || -> std::io::Result<()> {
+                stream.set_nodelay(true)?;
+                let mut lines = BufReader::new(stream.try_clone()?).lines();
+                while let Some(line) = lines.next().transpose()? {
+                    if line.is_empty() {
+                        let since = begun.elapsed().as_millis() % (2 * STALL.as_millis());
+                        std::thread::sleep(STALL.saturating_sub(Duration::from_millis(since as u64)));
+                        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+                    }
+                }
+                Ok(())
+            });
+        }
+    });
+    for tool in http_tools() {
+        let trial = bench.requests(&format!("http://127.0.0.1:{port}/#deadline=300ms&tool={tool}"))?;
+        let [lost, offered] = ["lost", "offered"].map(|key| trial[key].as_u64().unwrap_or(0));
+        // A trial of a second has at least 0.4 s of stalls, of which 0.1 s or more are too long to wait for.
+        if lost * 20 < offered || offered < 250 {
+            return Err(format!("a server that stalls, by {tool}: {lost} of {offered} are lost: {trial}"));
+        }
+    }
+    Ok(())
+}
+
+/// Both ends of STAMP are ours here.
+fn stamp(bench: &Bench) -> Done {
+    for kind in ["stateless", "stateful"] {
+        let port = free_port()?;
+        let dropline = bench.dropline.to_string_lossy().into_owned();
+        let (listen, kind) = (format!("--listen=127.0.0.1:{port}"), format!("--stamp={kind}"));
+        let _reflector = bench.start(&dropline, &["serve", &listen, &kind])?;
+        bench.answers(&format!("stamp://127.0.0.1:{port}"), &["stamp"])?;
+    }
+    Ok(())
+}
+
 /// Where trials are made.
 struct Bench {
     dropline: PathBuf,
@@ -145,7 +227,7 @@ impl Bench {
 
     fn start(&self, program: &str, words: &[&str]) -> Result<Server, String> {
         let log = |what: &str| {
-            let name = format!("{program}.{what}");
+            let name = format!("{}.{what}", program.rsplit('/').next().unwrap_or(program));
             std::fs::File::create(self.directory.join(&name))
                 .map_err(|why| format!("cannot write {name}: {why}"))
         };
@@ -162,11 +244,14 @@ impl Bench {
     fn run(&self, target: &str) -> Result<Output, String> {
         let words = ["trial", target, "--load=500pps", "--duration=1s", "--json", "--quiet", "--output=-"];
         let mut command = Command::new(&self.dropline);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = [root().join(tools())].into_iter().chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(places).map_err(|why| why.to_string())?);
         command.args(words).current_dir(&self.directory).output().map_err(|why| why.to_string())
     }
 
-    /// The trial of a target, which has replies of these classes and of no others, and none that went astray.
-    fn answers(&self, target: &str, classes: &[&str]) -> Result<Value, String> {
+    /// The trial of a target once it answers.
+    fn trial(&self, target: &str) -> Result<(Value, String), String> {
         let begun = Instant::now();
         // Exit code 4: it does not answer yet.
         let ended = loop {
@@ -176,9 +261,26 @@ impl Bench {
             }
             std::thread::sleep(Duration::from_millis(200));
         };
-        let errors = String::from_utf8_lossy(&ended.stderr);
-        let trial: Value = serde_json::from_slice(&ended.stdout)
+        let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+        let trial = serde_json::from_slice(&ended.stdout)
             .map_err(|why| format!("{target}: no trial ({why}), but {errors}"))?;
+        Ok((trial, errors))
+    }
+
+    /// The trial of an HTTP server, whose counts add up.
+    fn requests(&self, target: &str) -> Result<Value, String> {
+        let (trial, errors) = self.trial(target)?;
+        let count = |key: &str| trial[key].as_u64().unwrap_or(u64::MAX);
+        if count("forwarded").saturating_add(count("lost")) != count("offered") || count("forwarded") == 0 {
+            return Err(format!("{target}: it is {trial}\n{errors}"));
+        }
+        eprintln!("{target}: {} of {} in time", count("forwarded"), count("offered"));
+        Ok(trial)
+    }
+
+    /// The trial of a target, which has replies of these classes and of no others, and none that went astray.
+    fn answers(&self, target: &str, classes: &[&str]) -> Result<Value, String> {
+        let (trial, errors) = self.trial(target)?;
         let count = |key: &str| trial[key].as_u64();
         let replies =
             trial["replies"].as_object().ok_or_else(|| format!("{target}: no replies in {trial}"))?;

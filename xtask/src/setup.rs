@@ -88,12 +88,16 @@ const RIVALS: [(&str, &str); 8] = [
 ];
 
 /// Servers for `make test-services`.
-const SERVICES: [(&str, &str); 4] = [
+const SERVICES: [(&str, &str); 5] = [
     ("dnsmasq-base", "/usr/sbin/dnsmasq"),
     ("knot", "/usr/sbin/knotd"),
     ("memcached", "/usr/bin/memcached"),
+    ("nginx-light", "/usr/sbin/nginx"),
     ("nsd", "/usr/sbin/nsd"),
 ];
+
+/// The tool that sends HTTP requests in `make test-services`, as Go's module proxy has it.
+const VEGETA: &str = "github.com/tsenart/vegeta/v12@v12.13.0";
 
 /// LTTng, a reader of its traces and a language more, for `make test-trace`.
 const TRACE: [(&str, &str); 6] = [
@@ -135,7 +139,8 @@ pub(crate) fn run(part: &str) -> Done {
         "rivals" => packages(&RIVALS),
         "services" => {
             packages(&SERVICES)?;
-            beside("chrony", "usr/sbin/chronyd")
+            beside("chrony", "usr/sbin/chronyd")?;
+            vegeta()
         }
         "fuzz" => packages(&FUZZ),
         "trace" => {
@@ -209,6 +214,21 @@ fn beside(package: &str, file: &str) -> Done {
     let archive = names.into_iter().find(|name| name.starts_with(package) && name.ends_with(".deb"));
     let archive = archive.ok_or_else(|| format!("apt-get download {package} left no package"))?;
     run("dpkg-deb", &["--extract", &archive, "."])
+}
+
+/// Where tools are installed that come from other registries.
+pub(crate) fn tools() -> PathBuf {
+    crate::target().join("tools/bin")
+}
+
+/// By Go, which has to be there: Debian's is older than the tool wants.
+fn vegeta() -> Done {
+    if is_there(&tools().join("vegeta")) {
+        return Ok(());
+    }
+    let place = format!("GOBIN={}", root().join(tools()).display());
+    crate::run("env", &[&place, "go", "install", VEGETA])
+        .map_err(|why| format!("{why}\ninstall Go 1.22 or later, or vegeta, into a directory of PATH"))
 }
 
 /// The driver of the headless browser, from its lock file.

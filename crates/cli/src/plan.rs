@@ -89,12 +89,17 @@ pub(crate) fn with_streams(
     TrafficProfile { streams: Part::equal(streams), ..profile }
 }
 
+/// The target of a word, with what flags say of it.
+pub(crate) fn target(word: &str, traffic: &TrafficArgs) -> Result<Target, Failure> {
+    let word = with_payload(word, traffic.payload.as_deref(), traffic.reply.as_deref())?;
+    Target::parse(&Target::with_deadline(&word, traffic.deadline.as_deref(), traffic.tool.as_deref())?)
+}
+
 /// The target that is named, if it may be measured: asked before anything is sent, measured or started.
 fn allowed(word: Option<&str>, traffic: &TrafficArgs) -> Result<Target, Failure> {
-    let word = with_payload(word.unwrap_or_default(), traffic.payload.as_deref(), traffic.reply.as_deref())?;
-    let target = Target::parse(&word)?;
+    let target = target(word.unwrap_or_default(), traffic)?;
     if let Some(flag) = of_packets(traffic).filter(|_| !target.is_udp()) {
-        let why = format!("{flag} is for udp:// targets: {word} is sent no packets of ours");
+        let why = format!("{flag} is for udp:// targets: {target} is sent no packets of ours");
         return Err(Failure::usage(why));
     }
     target.consent(&moving(traffic)?.targets)?;

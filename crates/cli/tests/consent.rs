@@ -30,6 +30,7 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
     let payload = format!("udp://{ELSEWHERE}:9060?payload=hex:c0de");
     let services = ["memcached", "ntp", "stun", "stamp"].map(|protocol| format!("{protocol}://{ELSEWHERE}"));
     let [memcached, ntp, stun, stamp] = &services;
+    let http = format!("http://{ELSEWHERE}/");
     let own = "udp://127.0.0.1:7007";
     for words in [
         &["trial", &udp, "--load=1kpps", "--duration=100ms", "-o", "-"][..],
@@ -42,6 +43,7 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
         &["trial", stun, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["trial", stamp, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["search", &dns, "-o", "-"],
+        &["trial", &http, "--load=1krps", "--duration=100ms", "-o", "-"],
         &["trial", &payload, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["doctor", &dns],
         &["trial", &udp, "--arrival=yield:n=2", "--duration=100ms", "-o", "-"],

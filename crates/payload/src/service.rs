@@ -227,13 +227,19 @@ impl Service {
     pub fn may_ask_others(&self) -> bool {
         match self {
             Self::Dns(questions) => questions.options().may_ask_others,
-            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp | Self::Own(_) => true,
+            Self::Own(template) => !template.asks_dns(),
+            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp => true,
         }
     }
 
     /// Whether anything comes back.
     pub fn is_answered(&self) -> bool {
         !matches!(self, Self::Own(template) if !template.is_answered())
+    }
+
+    /// Whether requests carry how many were made before.
+    pub fn counts(&self) -> bool {
+        matches!(self, Self::Own(template) if template.counts())
     }
 
     /// Whether no reply says to which request it is: those of a stream are taken for its requests' in their order.
@@ -246,6 +252,7 @@ impl Service {
     pub fn without_recursion(&self) -> Self {
         match self {
             Self::Dns(questions) => Self::Dns(questions.without_recursion()),
+            Self::Own(template) => Self::Own(template.without_recursion()),
             other => other.clone(),
         }
     }
@@ -254,6 +261,7 @@ impl Service {
     pub fn origin(&self, reply: &[u8]) -> Origin {
         match self {
             Self::Dns(questions) => questions.origin(reply),
+            Self::Own(template) if template.asks_dns() => dns::origin(reply),
             Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp | Self::Own(_) => Origin::Own,
         }
     }

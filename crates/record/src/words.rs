@@ -189,6 +189,8 @@ words! {
         Wakeups = "wakeups",
         /// Cycles of an audio server.
         Cycles = "cycles",
+        /// Requests to a server, each with a deadline.
+        Requests = "requests",
     }
 }
 
@@ -201,6 +203,7 @@ impl LoadUnit {
             Self::Granules => "granule",
             Self::Wakeups => "wake-up",
             Self::Cycles => "cycle",
+            Self::Requests => "request",
         }
     }
 
@@ -218,6 +221,7 @@ impl LoadUnit {
             Self::Packets => ["pps", "kpps", "Mpps", "Gpps"],
             Self::Samples => ["sps", "ksps", "Msps", "Gsps"],
             Self::Cycles => ["Hz", "kHz", "MHz", "GHz"],
+            Self::Requests => ["rps", "krps", "Mrps", "Grps"],
             Self::Granules | Self::Wakeups => ["/s", "k/s", "M/s", "G/s"],
         }
     }

@@ -48,6 +48,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         RepliesElsewhere { packets, asked, from }
         RepliesRelayed { relayed, replies }
         RepliesInOrder { replies, lost }
+        RepliesAmbiguous { ambiguous, replies }
         RepliesRefuse { class, refused, replies }
         AnswersLimited { refused, replies, silent, offered }
         RepliesFail { class, failed, replies }

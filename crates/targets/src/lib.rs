@@ -12,6 +12,7 @@ pub mod exec;
 pub mod flowgraph;
 mod given;
 mod heartbeat;
+mod http;
 mod jack;
 mod link;
 mod listener;
@@ -68,6 +69,7 @@ enum Kind {
     Flowgraph(crate::flowgraph::Settings),
     Given(given::Given),
     Heartbeat { host: String, port: u16 },
+    Http(http::Site),
     Jack(jack::Audio),
     Link(link::Link),
     Replay { path: PathBuf },
@@ -94,7 +96,12 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        Ok(Self { word: word.into(), kind: scheme::parse(word)?, stored: false })
+        let kind = scheme::parse(word)?;
+        let word = match &kind {
+            Kind::Http(site) => site.word(),
+            _ => word.into(),
+        };
+        Ok(Self { word, kind, stored: false })
     }
 
     /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.
@@ -108,7 +115,7 @@ impl Target {
     /// Whether a program is started for it.
     pub fn starts_a_program(&self) -> bool {
         match &self.kind {
-            Kind::Exec { .. } | Kind::Jack(_) => true,
+            Kind::Exec { .. } | Kind::Http(_) | Kind::Jack(_) => true,
             Kind::Flowgraph(settings) => settings.starts_a_program(),
             Kind::Given(_)
             | Kind::Heartbeat { .. }
@@ -130,6 +137,7 @@ impl Target {
             Kind::Exec { .. }
             | Kind::Given(_)
             | Kind::Heartbeat { .. }
+            | Kind::Http(_)
             | Kind::Jack(_)
             | Kind::Link(_)
             | Kind::Sim(_)
@@ -143,6 +151,7 @@ impl Target {
         match &self.kind {
             Kind::Udp { host, .. }
             | Kind::Heartbeat { host, .. }
+            | Kind::Http(http::Site { host, .. })
             | Kind::Service(service::Named { host, .. }) => {
                 let is_known = host.parse::<IpAddr>().is_ok() || host == "localhost";
                 Some(host.as_str()).filter(|_| !is_known)
@@ -193,6 +202,7 @@ impl Target {
             Kind::Flowgraph(settings) => flowgraph::kind::open(settings, profile, opening),
             Kind::Given(given) => given.open(&self.word, profile, &opening),
             Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
+            Kind::Http(site) => http::open(site, profile, opening),
             Kind::Replay { path } => Ok(Opened {
                 measurer: Box::new(replay::Replay::open(path, opening.first_trial)?),
                 note: Some("stored trials answered again".into()),
@@ -220,6 +230,7 @@ impl Target {
             Kind::Heartbeat { host, port } => {
                 udp::consent_of_all(udp::resolve(host, *port, "heartbeat://")?, further)
             }
+            Kind::Http(site) => udp::consent_of_all(site.address()?, further),
             Kind::Udp { host, port, .. } => {
                 udp::consent_of_all(udp::resolve(host, *port, udp::SCHEME.prefix)?, further)
             }
@@ -255,6 +266,7 @@ impl Target {
             Kind::Flowgraph(_) => {
                 (Rate::from_millipps(1_000_000_000), Some(Rate::from_millipps(2_000_000_000_000)))
             }
+            Kind::Http(_) => http::Site::range(),
             Kind::Wakeup(_) => (Rate::from_millipps(1_000_000), Some(Rate::from_millipps(100_000_000))),
             _ => (Rate::from_millipps(1_000_000), None),
         }
@@ -281,6 +293,7 @@ impl Target {
         match &self.kind {
             Kind::Flowgraph(settings) if settings.meaning.granularity.is_some() => LoadUnit::Samples,
             Kind::Flowgraph(_) => LoadUnit::Granules,
+            Kind::Http(_) => LoadUnit::Requests,
             Kind::Jack(_) => LoadUnit::Cycles,
             Kind::Wakeup(_) => LoadUnit::Wakeups,
             _ => LoadUnit::Packets,
@@ -367,6 +380,7 @@ impl Target {
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
             | Kind::Given(_)
+            | Kind::Http(_)
             | Kind::Jack(_)
             | Kind::Link(_)
             | Kind::Replay { .. }

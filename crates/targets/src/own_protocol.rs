@@ -48,21 +48,36 @@ impl OwnProtocol {
         };
         let bytes = reading::file_bytes(path, reading::MOST_BYTES).map_err(|why| why.of(path))?;
         let wrong = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
+        let mut left_out = String::new();
         let payloads = if capture::begins_one(&bytes) {
-            let mut datagrams = capture::datagrams(&bytes).map_err(|why| wrong(&why))?;
+            let capture = capture::read(&bytes).map_err(|why| wrong(&why))?;
+            let not_sent = capture.left_out();
+            let mut datagrams = capture.datagrams;
+            let in_all = datagrams.len();
             datagrams.retain(|datagram| !datagram.payload.is_empty());
             // Of a capture from elsewhere, what its first sender asked: a client speaks first.
             let is_of_here = datagrams.iter().any(|datagram| datagram.port == port);
             let to = if is_of_here { Some(port) } else { datagrams.first().map(|first| first.port) };
             datagrams.retain(|datagram| Some(datagram.port) == to);
             if datagrams.is_empty() {
-                return Err(wrong(&"the capture has no datagram of UDP with a payload"));
+                let besides =
+                    if not_sent.is_empty() { String::new() } else { format!("; it has packets: {not_sent}") };
+                return Err(wrong(&format!("the capture has no datagram of UDP with a payload{besides}")));
             }
+            let elsewhere = match in_all - datagrams.len() {
+                0 => String::new(),
+                others => format!("{others} datagrams that are empty or went to another port"),
+            };
+            left_out = [not_sent, elsewhere]
+                .into_iter()
+                .filter(|some| !some.is_empty())
+                .collect::<Vec<_>>()
+                .join(", ");
             datagrams.into_iter().map(|datagram| datagram.payload).collect()
         } else {
             vec![bytes]
         };
-        Template::listed(payloads, reply).map_err(|why| wrong(&why))
+        Ok(Template::listed(payloads, reply).map_err(|why| wrong(&why))?.leaving_out(left_out))
     }
 
     /// The file that says what is sent.
@@ -88,7 +103,7 @@ pub fn is_words(payload: &str) -> bool {
 /// If it cannot be read.
 pub fn captured_times(bytes: &[u8]) -> Option<Result<Vec<u64>, String>> {
     capture::begins_one(bytes).then(|| {
-        let datagrams = capture::datagrams(bytes).map_err(|why| why.to_string())?;
+        let datagrams = capture::read(bytes).map_err(|why| why.to_string())?.datagrams;
         let port = datagrams.first().map(|first| first.port);
         let theirs = datagrams.iter().filter(|datagram| Some(datagram.port) == port);
         let mut times: Vec<u64> = theirs.map(|datagram| datagram.time_ns).collect();
@@ -102,9 +117,8 @@ pub fn captured_times(bytes: &[u8]) -> Option<Result<Vec<u64>, String>> {
 /// # Errors
 /// If it cannot.
 pub fn check_payload(payload: &str) -> Result<(), String> {
-    match Template::read(payload, COUNTED) {
-        // One part of a payload may be empty.
-        Ok(_) | Err(TemplateError::Length(0)) => Ok(()),
+    match Template::check_part(payload) {
+        Ok(()) => Ok(()),
         Err(TemplateError::Payload { why, .. }) => Err(why),
         Err(why) => Err(why.to_string()),
     }

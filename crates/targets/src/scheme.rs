@@ -1,18 +1,20 @@
 //! The kinds of target, by the word that begins them: the one table that parsing, errors and help are made from.
 
 use super::{
-    Kind, Scheme, exec, flowgraph, given, heartbeat, jack, link, replay, service, simulated, udp, wakeup,
+    Kind, Scheme, exec, flowgraph, given, heartbeat, http, jack, link, replay, service, simulated, udp,
+    wakeup,
 };
 use dropline_failure::Failure;
 
 /// Every kind, in the order of the help. A new one is a file beside this and a line here.
-pub static KINDS: [Scheme; 15] = [
+pub static KINDS: [Scheme; 16] = [
     udp::SCHEME,
     service::DNS,
     service::MEMCACHED,
     service::NTP,
     service::STUN,
     service::STAMP,
+    http::SCHEME,
     link::SCHEME,
     simulated::SCHEME,
     heartbeat::SCHEME,

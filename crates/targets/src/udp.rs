@@ -113,6 +113,13 @@ fn asks_nobody(named: &Named, service: &Service, origin: Origin) -> Result<(), F
         Origin::Others => "its replies have no authority of their own",
     };
     let scheme = service.protocol().scheme;
+    if matches!(service, Service::Own(_)) {
+        return Err(Failure::environment(format!(
+            "refused: {scheme}{named} is asked what DNS servers are asked, and asks others for what it does not know ({by}): it \
+             would send them this load, and they did not consent"
+        ))
+        .advice(format!("where they are yours, or it cannot reach any, measure it as  dns://{named}?queries=FILE&ask-others=1")));
+    }
     let said = format!(
         "refused: {scheme}{named} asks other servers for what it does not know ({by}): it would send them this load, and they \
          did not consent"
@@ -304,6 +311,9 @@ pub fn failure(why: &UdpError) -> Failure {
              firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
         UdpError::UnevenStreams => failure.advice("write --streams as a number, or leave it out"),
+        UdpError::FewStreams { needed: 1025.., .. } => failure.advice(
+            "no load has more than 1024 streams: take a longer tag (such as {tag:4}), a lower load or a shorter --drain",
+        ),
         UdpError::FewStreams { needed, .. } => failure.advice(format!(
             "leave --streams out, or write --streams {needed}; a lower load or a shorter --drain needs fewer"
         )),

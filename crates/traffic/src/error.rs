@@ -22,7 +22,7 @@ pub enum UdpError {
         sent: u64,
     },
     /// Packets leave and nothing ever came back: not an echo service, or something in between drops all.
-    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others, *from, *waited))]
+    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others, *from, *waited, unlike))]
     NoAnswer {
         /// Where packets went.
         target: SocketAddr,
@@ -30,6 +30,8 @@ pub enum UdpError {
         sent: u64,
         /// What the target sent back instead: no packet's answer, as far as can be told.
         others: u64,
+        /// Of those from a service, how many had the token of no request, were too short, too long, or spoke of something else.
+        unlike: [u64; 4],
         /// Where an answer came from, or these others, that no socket hears which asked the target alone.
         from: Option<SocketAddr>,
         /// How long an answer was waited for after the last of them.
@@ -300,16 +302,32 @@ fn packets_were(number: u64) -> String {
 }
 
 /// What came of packets that nobody answered.
-fn what_came(others: u64, from: Option<SocketAddr>, waited: Duration) -> String {
+fn what_came(others: u64, from: Option<SocketAddr>, waited: Duration, unlike: &[u64; 4]) -> String {
+    const KINDS: [&str; 4] = [
+        "carried the identifier of no request",
+        "were too short",
+        "were too long",
+        "spoke of something else than was asked",
+    ];
+    let kinds: Vec<String> = unlike
+        .iter()
+        .zip(KINDS)
+        .filter(|(count, _)| **count > 0)
+        .map(|(count, kind)| format!("{} {kind}", grouped(*count)))
+        .collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     match (others, from) {
         (0, Some(from)) => format!("none was answered from there: an answer comes from {from}"),
-        (1, Some(from)) => format!("1 reply came from {from}, but it is none of them"),
+        (1, Some(from)) => format!("1 reply came from {from}, but it is none of them{kinds}"),
         (_, Some(from)) => {
-            format!("{} replies came from {from}, but none of them is one of these packets", grouped(others))
+            format!(
+                "{} replies came from {from}, but none of them is one of these packets{kinds}",
+                grouped(others)
+            )
         }
         (0, None) => format!("none was answered within {}", time_of(waited.as_nanos() as u64)),
-        (1, None) => "1 reply came, but it is none of them".into(),
-        _ => format!("{} replies came, but none of them is one of these packets", grouped(others)),
+        (1, None) => format!("1 reply came, but it is none of them{kinds}"),
+        _ => format!("{} replies came, but none of them is one of these packets{kinds}", grouped(others)),
     }
 }
 

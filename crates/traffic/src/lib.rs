@@ -28,6 +28,7 @@ pub use closed_loop::client_processes::{ClientProcesses, ClientProgram, RunningC
 pub use closed_loop::outcome::ClosedLoopOutcome;
 pub use closed_loop::plan::{ClientError, ClientPace, ClientPlan, ClientReply};
 pub use closed_loop::report::{ClientPacket, ClientReport};
+pub use dropline_payload::service::stamp::Reflector;
 pub use error::{BindError, Detour, NoLeash, UdpError};
 pub use kernel::quota::{Quota, Quotas};
 pub use kernel::socket_table::AtSocket;

@@ -2,6 +2,7 @@
 
 mod manners;
 pub(crate) mod running;
+mod sessions;
 pub(crate) mod settings;
 mod tally;
 mod turns;

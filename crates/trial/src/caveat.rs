@@ -257,6 +257,13 @@ pub enum Caveat {
         /// Requests that are left without one.
         lost: u64,
     },
+    /// Replies carry a tag that came round: an earlier request with it has no reply either, and either may be meant.
+    RepliesAmbiguous {
+        /// How many.
+        ambiguous: u64,
+        /// Of so many replies.
+        replies: u64,
+    },
     /// A service refused by a rule of its own: that is not loss, and nobody got what he asked for.
     RepliesRefuse {
         /// What most of them said.
@@ -721,6 +728,7 @@ impl Caveat {
             Self::RepliesElsewhere { .. } => "replies_elsewhere",
             Self::RepliesRelayed { .. } => "replies_relayed",
             Self::RepliesInOrder { .. } => "replies_in_order",
+            Self::RepliesAmbiguous { .. } => "replies_ambiguous",
             Self::RepliesRefuse { .. } => "replies_refuse",
             Self::AnswersLimited { .. } => "answers_limited",
             Self::RepliesFail { .. } => "replies_fail",

@@ -62,7 +62,7 @@ impl WrittenLoad {
 /// # Errors
 /// If the number or the unit is missing, or the load cannot be.
 pub fn load(word: &str) -> Result<WrittenLoad, QuantityError> {
-    const UNITS: &str = "pps, kpps, Mpps, Gpps, Tpps, bit/s, kbit/s, Mbit/s, Gbit/s (sps and Hz too)";
+    const UNITS: &str = "pps, kpps, Mpps, Gpps, Tpps, bit/s, kbit/s, Mbit/s, Gbit/s (sps, rps and Hz too)";
     let (number, unit) = split(word, "100kpps")?;
     let no_unit = || QuantityError::Unit { word: word.into(), units: UNITS };
     let (scale, base) = match unit.chars().next() {
@@ -74,7 +74,7 @@ pub fn load(word: &str) -> Result<WrittenLoad, QuantityError> {
     };
     let value = number * scale;
     match base {
-        "pps" | "sps" | "Hz" => Rate::pps(value)
+        "pps" | "sps" | "rps" | "Hz" => Rate::pps(value)
             .map(WrittenLoad::Packets)
             .map_err(|why| QuantityError::Range { word: word.into(), why: why.to_string() }),
         "bit/s" | "bps" if value > 0.0 && value.is_finite() => Ok(WrittenLoad::Bits(value)),

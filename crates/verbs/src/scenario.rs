@@ -276,6 +276,8 @@ mod tests {
             ("[payload]\nfields = [ 'c0' ]\n", ":2:12:", "a table of one"),
             ("[payload]\nfeilds = [ ]\n", ":2:1:", "did you mean \"fields\"?"),
             ("[reply]\nrefused = '05'\n", ":2:11:", "refused = { at = 0"),
+            ("[reply]\nmatch = 'echo'\ntag = 2\n", ":2:1:", "leave one of them out"),
+            ("[reply]\nmatch = 'none'\nbytes = '4'\n", ":3:1:", "nothing comes back"),
             ("[reply]\nrefusd = 1\n", ":2:1:", "did you mean \"refused\"?"),
             ("payload = '/etc/shadow'\n", ":1:11:", "files of the directory"),
             ("[payload]\nfile = '../secret'\n", ":1:1:", "files of the directory"),

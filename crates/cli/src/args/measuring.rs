@@ -260,6 +260,12 @@ pub(crate) struct TrafficArgs {
     /// echo, of a --payload any].
     #[arg(long, value_name = "REPLY")]
     pub(crate) reply: Option<String>,
+    /// How long after it was due an answer of an http:// target counts [default: 50ms].
+    #[arg(long, value_name = "TIME", help_heading = "Target")]
+    pub(crate) deadline: Option<String>,
+    /// What sends requests to an http:// target: vegeta or oha [default: the first that is installed].
+    #[arg(long, value_name = "TOOL", help_heading = "Target")]
+    pub(crate) tool: Option<String>,
     /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3 [default: 1; of a service that
     /// speaks a protocol of its own, as many as tell its replies apart].
     #[arg(long, value_name = "N|SHARES")]

@@ -8,7 +8,7 @@ use clap::Args;
 use dropline_archive::reading;
 use dropline_failure::Failure;
 use dropline_targets::exec::{Answer, Request};
-use dropline_targets::{Opening, ProgramFile, Target, with_payload};
+use dropline_targets::{Opening, ProgramFile};
 use dropline_trial::{Measurer as _, TrialInput};
 
 /// Perform trials for another program, over stdin and stdout.
@@ -27,8 +27,7 @@ pub(crate) struct MeasureArgs {
 }
 
 pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
-    let (payload, reply) = (args.traffic.payload.as_deref(), args.traffic.reply.as_deref());
-    let target = Target::parse(&with_payload(&args.target, payload, reply)?)?;
+    let target = plan::target(&args.target, &args.traffic)?;
     let mut profiles = plan::profiles(&args.traffic, &target, None)?;
     let opening = Opening {
         first_trial: 1,

@@ -7,7 +7,7 @@ use crate::{output as out, plan};
 use clap::Args;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
-use dropline_traffic::ReceiveMeans;
+use dropline_traffic::{ReceiveMeans, Reflector};
 use dropline_trial::{quantities, time_of};
 use dropline_verbs::serve::{Seat, Served, Service, serve, take};
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ Examples:
       --service-time 500us --queue 16 --workers 2
   dropline serve --service-time 40us --queue 0 \\
       --buffer 26624B
+  dropline serve --listen 127.0.0.1:8620 --stamp=stateful
 
 It prints `listening udp ADDR:PORT`, echoes each packet (never more than it got), and on Ctrl-C prints what it \
 received, answered and dropped, and where.")]
@@ -67,6 +68,11 @@ pub(crate) struct ServeArgs {
     /// packet could start an endless exchange.
     #[arg(long)]
     pub(crate) answer_all: bool,
+    /// Reflect STAMP packets (RFC 8762), and answer nothing else.
+    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "stateless",
+          conflicts_with_all = ["answer_all", "times"],
+          value_parser = one_of(Reflector::ALL, Reflector::name, Reflector::about))]
+    pub(crate) stamp: Option<Reflector>,
     /// Print the counts as one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -91,11 +97,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         keep_times: if args.times.is_some() { MOST_TIMES } else { 0 },
         receive: args.receive,
         answer_all: args.answer_all,
+        stamp: args.stamp,
         cpu: None,
     })?;
     out::print(&format!("listening udp {}", running.address()))?;
     if !listen.ip().is_loopback() {
-        note!("others can send to {}: it echoes what they send, never more", running.address());
+        note!("others can send to {}: it sends back as much as they send, never more", running.address());
     }
     if args.until_eof {
         let stop = Arc::clone(&stop);

@@ -360,7 +360,7 @@ fn records(reply: &[u8], from: usize) -> Result<(), Unlike> {
 
 /// A server that offers to ask others says so in every reply. One that does not say that it has authority has what it answers
 /// from others; what it could not or would not answer is from nobody.
-fn origin(reply: &[u8]) -> Origin {
+pub(super) fn origin(reply: &[u8]) -> Origin {
     let (Some(flags), Some(answers)) = (u16_at(reply, FLAGS_AT), u16_at(reply, RECORDS_AT[0])) else {
         return Origin::Own;
     };
@@ -386,6 +386,14 @@ impl fmt::Display for Questions {
             },
         }
     }
+}
+
+/// Whether these bytes begin as a query that a server may ask others: a standard one, with a question and without answers.
+pub(super) fn is_query(bytes: &[u8]) -> bool {
+    const OPERATION: u16 = 0x7800;
+    let [flags, questions, answers] = [FLAGS_AT, FLAGS_AT + 2, RECORDS_AT[0]].map(|at| u16_at(bytes, at));
+    let is_standard = flags.is_some_and(|flags| flags & (IS_REPLY | OPERATION) == 0);
+    is_standard && questions == Some(1) && answers == Some(0) && bytes.len() >= HEADER_BYTES + 5
 }
 
 pub(super) fn token(reply: &[u8]) -> Option<u64> {

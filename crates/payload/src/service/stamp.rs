@@ -2,6 +2,7 @@
 
 use super::Meaning::Answered;
 use super::{Class, Protocol, Said, Unlike, class, u32_at};
+use std::time::Duration;
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol = Protocol { name: "STAMP", scheme: "stamp://", port: 862, classes: &CLASSES };
@@ -52,9 +53,110 @@ pub(super) fn judge(number: u64, reply: &[u8]) -> Result<Said, Unlike> {
     if reply[SENDERS_NUMBER_AT..].starts_with(asked) { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
 }
 
+/// How a session-reflector numbers its packets (RFC 8762 §4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reflector {
+    /// With the number of the packet that each answers.
+    Stateless,
+    /// Those of a session one after another: what was lost on the way there is told from what was lost on the way back.
+    Stateful,
+}
+
+impl Reflector {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Stateless, Self::Stateful];
+
+    /// As it is named.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stateless => "stateless",
+            Self::Stateful => "stateful",
+        }
+    }
+
+    /// What it does, in words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Stateless => "each answer has the number of what it answers",
+            Self::Stateful => "the answers of a session are numbered one after another",
+        }
+    }
+}
+
+/// Whether a reflector answers these bytes: a session-sender's packet has zeroes where an answer has its times (§4.2.1). No
+/// answer is one, so that no two reflectors answer one another, and none is shorter than its answer.
+pub fn is_request(packet: &[u8]) -> bool {
+    packet.get(RECEIVED_AT..BYTES).is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
+}
+
+/// Makes the answer of a request, as long as it is: its number, where it has one of its own, and when the request came and the
+/// answer leaves, since 1970. Times are in the format that the request has; what is behind its 44 bytes comes back as it was.
+pub fn reflect(packet: &mut [u8], number: Option<u32>, came: Duration, leaves: Duration) {
+    let Some((packet, _)) = packet.split_at_mut_checked(BYTES) else { return };
+    let is_ptp = packet[ESTIMATE_AT] & PTP != 0;
+    let (senders, senders_estimate) = packet.split_at(ESTIMATE_AT);
+    let (senders, estimate): ([u8; ESTIMATE_AT], [u8; 2]) =
+        (senders.try_into().expect("12 bytes"), senders_estimate[..2].try_into().expect("2 bytes"));
+    let own_estimate = ERROR_ESTIMATE | if is_ptp { u16::from(PTP) << 8 } else { 0 };
+    if let Some(number) = number {
+        packet[..TIME_AT].copy_from_slice(&number.to_be_bytes());
+    }
+    packet[TIME_AT..ESTIMATE_AT].copy_from_slice(&time(leaves, is_ptp));
+    packet[ESTIMATE_AT..][..2].copy_from_slice(&own_estimate.to_be_bytes());
+    packet[RECEIVED_AT..SENDERS_NUMBER_AT].copy_from_slice(&time(came, is_ptp));
+    packet[SENDERS_NUMBER_AT..SENDERS_ESTIMATE_AT].copy_from_slice(&senders);
+    packet[SENDERS_ESTIMATE_AT..][..2].copy_from_slice(&estimate);
+    packet[TTL_AT] = UNKNOWN_TTL;
+}
+
+/// In an answer: when its request came, and with which TTL.
+const RECEIVED_AT: usize = 16;
+const TTL_AT: usize = 40;
+/// Nobody read it (RFC 5357 §4.2.1).
+const UNKNOWN_TTL: u8 = 255;
+/// Of an estimate's first byte: the time is that of PTP (RFC 8186), truncated.
+const PTP: u8 = 0x40;
+/// From NTP's first second to that of 1970.
+const NTP_BEGAN_BEFORE: u64 = 2_208_988_800;
+
+fn time(since_1970: Duration, is_ptp: bool) -> [u8; 8] {
+    let (seconds, nanos) = (since_1970.as_secs(), u64::from(since_1970.subsec_nanos()));
+    let (seconds, part) = match is_ptp {
+        true => (seconds, nanos),
+        false => (seconds + NTP_BEGAN_BEFORE, (nanos << 32) / 1_000_000_000),
+    };
+    ((seconds & 0xffff_ffff) << 32 | part).to_be_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_of_ours_answers_its_request_and_is_no_request_itself() {
+        let (came, leaves) = (Duration::new(1, 500_000_000), Duration::new(2, 0));
+        for (ptp, received) in [(0, 0x83aa_7e81_8000_0000_u64), (PTP, 0x0000_0001_1dcd_6500)] {
+            let mut packet = [&request(7)[..], b"more"].concat();
+            packet[ESTIMATE_AT] |= ptp;
+            assert!(is_request(&packet));
+            let asked = packet.clone();
+            reflect(&mut packet, Some(99), came, leaves);
+            assert_eq!(packet[..4], 99_u32.to_be_bytes());
+            assert_eq!(packet[RECEIVED_AT..SENDERS_NUMBER_AT], received.to_be_bytes());
+            assert_eq!(packet[SENDERS_NUMBER_AT..][..14], asked[..14]);
+            assert_eq!(
+                (packet[ESTIMATE_AT] & 0x80, packet[ESTIMATE_AT] & PTP),
+                (0, ptp),
+                "no clock is vouched for"
+            );
+            assert_eq!((packet.len(), &packet[BYTES..]), (asked.len(), &b"more"[..]));
+            assert!(!is_request(&packet), "two reflectors would answer one another for ever");
+        }
+        let mut stateless = request(7);
+        reflect(&mut stateless, None, came, leaves);
+        assert_eq!((stateless[..4] == 7_u32.to_be_bytes(), judge(7, &stateless)), (true, Ok(Said::Class(0))));
+        assert!(!is_request(&request(7)[..43]), "its answer would be longer");
+    }
 
     fn reflected(number: u64) -> Vec<u8> {
         let asked = request(number);

@@ -9,7 +9,7 @@ mod field;
 mod reply;
 mod words;
 
-pub use capture::{CaptureError, Datagram};
+pub use capture::{Capture, CaptureError, Datagram};
 pub use words::TemplateError;
 
 use super::Meaning::{Answered, Failed, Refused};
@@ -35,6 +35,8 @@ pub struct Template {
     /// Where the tag stands in the payload.
     tag: Option<Field>,
     replies: Replies,
+    /// In words, what a capture had that is not sent.
+    left_out: String,
 }
 
 /// A part of a payload.
@@ -59,7 +61,15 @@ impl Template {
     /// # Errors
     /// If either cannot be read, or a reply cannot be told as it says.
     pub fn read(payload: &str, reply: &str) -> Result<Self, TemplateError> {
-        Self::of(vec![words::payload(payload)?], reply)
+        Self::of(vec![words::payload(payload)?], reply).map_err(|why| why.at_its_place(payload))
+    }
+
+    /// Whether a part of a payload in words can be read; what is about the whole payload is not asked.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check_part(payload: &str) -> Result<(), TemplateError> {
+        words::payload(payload).map(|_| ())
     }
 
     /// Payloads that are sent as they are, in turns.
@@ -78,17 +88,60 @@ impl Template {
         if let Some(bytes) = payloads.iter().map(length).find(|length| !(1..=LONGEST).contains(length)) {
             return Err(TemplateError::Length(bytes));
         }
+        if let Some((place, why)) = payloads.iter().find_map(|pieces| too_small(pieces, length(pieces))) {
+            return Err(TemplateError::Field { place, why });
+        }
         let tag = payloads[0].iter().find_map(|piece| match piece {
             Piece::Field(field) if field.kind == Kind::Tag => Some(*field),
             _ => None,
         });
         let replies = Replies::read(reply, tag)?;
-        Ok(Self { payloads, tag, replies })
+        Ok(Self { payloads, tag, replies, left_out: String::new() })
+    }
+
+    /// The same, of a capture of which this is not sent.
+    #[must_use]
+    pub fn leaving_out(self, left_out: String) -> Self {
+        Self { left_out, ..self }
     }
 
     /// Whether anything comes back.
     pub fn is_answered(&self) -> bool {
         self.replies.matching != Matching::Nothing
+    }
+
+    /// Whether it asks what a DNS server may ask others: that is held to the rules of `dns://`.
+    pub(super) fn asks_dns(&self) -> bool {
+        let is_query = |turn: u64| {
+            let mut bytes = Vec::new();
+            self.write(Request { number: 0, turn }, || 0, &mut bytes);
+            super::dns::is_query(&bytes)
+        };
+        (0..self.payloads.len() as u64).any(is_query)
+    }
+
+    /// The same where queries of DNS do not wish that others are asked.
+    pub(super) fn without_recursion(&self) -> Self {
+        const WISH_AT: usize = 2;
+        let mut clone = self.clone();
+        for pieces in clone.payloads.iter_mut().filter(|_| self.asks_dns()) {
+            let mut at = 0;
+            for piece in pieces {
+                let length = piece.length();
+                if let Piece::Bytes(bytes) = piece
+                    && let Some(byte) = WISH_AT.checked_sub(at).and_then(|within| bytes.get_mut(within))
+                {
+                    *byte &= !1;
+                }
+                at += length;
+            }
+        }
+        clone
+    }
+
+    /// Whether requests carry how many were made before.
+    pub(super) fn counts(&self) -> bool {
+        self.payloads[0].iter().filter_map(Piece::field).any(|field| field.kind == Kind::Counter)
     }
 
     /// Whether no reply says to which request it is.
@@ -133,12 +186,7 @@ impl Template {
                 Piece::Field(field) => field.write(request, clock, bytes),
             }
         }
-        // What is about the whole comes last.
-        for piece in pieces {
-            if let Piece::Field(field) = piece {
-                field.complete(&mut bytes[start..]);
-            }
-        }
+        complete(pieces, &mut bytes[start..]);
     }
 
     pub(super) fn token(&self, reply: &[u8]) -> Option<u64> {
@@ -165,14 +213,18 @@ impl Template {
             length if length > sent.len() => return Err(Unlike::Extended),
             _ => {}
         }
-        let mut reply = reply.to_vec();
+        // When it left is not remembered: its time is that of the reply, and its checksums follow.
         let fields = || self.payloads[0].iter().filter_map(Piece::field);
         if fields().any(|field| field.kind == Kind::Timestamp) {
-            for field in fields().filter(|field| matches!(field.kind, Kind::Timestamp | Kind::Checksum(_))) {
+            for field in fields() {
                 let place = field.at..field.at + field.width;
-                reply[place.clone()].fill(0);
-                sent[place].fill(0);
+                match field.kind {
+                    Kind::Timestamp => sent[place.clone()].copy_from_slice(&reply[place]),
+                    Kind::Checksum(_) => sent[place].fill(0),
+                    _ => {}
+                }
             }
+            complete(&self.payloads[0], &mut sent);
         }
         if reply == sent { Ok(Said::Class(0)) } else { Err(Unlike::Changed) }
     }
@@ -180,6 +232,31 @@ impl Template {
     fn lengths(&self) -> impl Iterator<Item = usize> {
         self.payloads.iter().map(|pieces| pieces.iter().map(Piece::length).sum())
     }
+}
+
+/// A length that does not stand in its field as it is, by the number of the field's piece.
+fn too_small(pieces: &[Piece], length: usize) -> Option<(usize, String)> {
+    pieces.iter().enumerate().find_map(|(place, piece)| {
+        let field = piece.field()?;
+        let Kind::Length { less } = field.kind else { return None };
+        let why = match (length as u64).checked_sub(less.into()) {
+            None => format!("the payload has {length} bytes, and {less} less than that is no length"),
+            Some(number) if !field.holds(number) => format!(
+                "a length of {number} does not fit into these {} bytes: the payload has {length}; make the field longer",
+                field.width
+            ),
+            Some(_) => return None,
+        };
+        Some((place, why))
+    })
+}
+
+/// Writes what is about the whole payload: lengths first, so that checksums are of them too.
+fn complete(pieces: &[Piece], payload: &mut [u8]) {
+    let fields = || pieces.iter().filter_map(Piece::field);
+    let (sums, others): (Vec<&Field>, Vec<&Field>) =
+        fields().partition(|field| matches!(field.kind, Kind::Checksum(_)));
+    others.into_iter().chain(sums).for_each(|field| field.complete(payload));
 }
 
 impl Piece {
@@ -197,7 +274,12 @@ impl fmt::Display for Template {
             1 => write!(f, "requests of {} B", self.longest_request())?,
             count => write!(f, "{count} payloads in turns, of up to {} B", self.longest_request())?,
         }
-        write!(f, "; {}", self.replies)
+        write!(f, "; {}", self.replies)?;
+        if self.left_out.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; not sent of the capture: {}", self.left_out)
+        }
     }
 }
 

@@ -260,6 +260,7 @@ fn words_are_those_of_what_was_found() {
         (LoadUnit::Granules, "granule", "granules"),
         (LoadUnit::Wakeups, "wake-up", "wake-ups"),
         (LoadUnit::Cycles, "cycle", "cycles"),
+        (LoadUnit::Requests, "request", "requests"),
     ] {
         assert_eq!((unit.one(), unit.many()), (one, many));
     }

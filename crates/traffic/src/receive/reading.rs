@@ -59,6 +59,14 @@ impl Reading<'_> {
         matches!(self, Self::Service(requests) if requests.service.is_in_order())
     }
 
+    /// The packet whose reply would carry the same tag as this one's, where one left a turn of the tags before.
+    pub(crate) fn turn_before(&self, index: u64) -> Option<u64> {
+        match self {
+            Self::Echo { .. } => None,
+            Self::Service(requests) => requests.turn_before(index),
+        }
+    }
+
     /// What these bytes are, which came to this stream when its sender's packets below `sent_below` had left, and `heard`
     /// replies had come to the stream: which says whose it is where nothing else does.
     pub(crate) fn hear(&self, bytes: &[u8], stream: usize, sent_below: u64, heard: u64) -> Heard {

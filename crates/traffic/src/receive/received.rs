@@ -27,6 +27,8 @@ pub(crate) struct Received {
     pub(crate) foreign: u64,
     /// From a service, and to none of its requests.
     pub(crate) unasked: u64,
+    /// Replies whose tag an earlier request without a reply had too.
+    pub(crate) ambiguous: u64,
     /// Answers that a service has from others.
     pub(crate) relayed: u64,
     /// Answers of several datagrams.
@@ -75,6 +77,7 @@ impl Received {
             late: 0,
             foreign: 0,
             unasked: 0,
+            ambiguous: 0,
             relayed: 0,
             parts: Parts::default(),
             otherwise: Default::default(),
@@ -174,6 +177,7 @@ impl Received {
         self.late += other.late;
         self.foreign += other.foreign;
         self.unasked += other.unasked;
+        self.ambiguous += other.ambiguous;
         self.relayed += other.relayed;
         for (own, other) in self.otherwise.iter_mut().zip(other.otherwise) {
             own.merge(other);

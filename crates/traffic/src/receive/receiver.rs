@@ -290,8 +290,15 @@ impl<'a> Receiver<'a> {
         flight: &TrialState<'_>,
     ) {
         let counts = &mut self.counts;
+        // Who had the tag before has no reply yet: this one may be his, and nobody can tell.
+        let is_ambiguous =
+            self.reading.turn_before(index).is_some_and(|before| counts.seen.count(before..before + 1) == 0);
         if !counts.seen.insert(index) {
-            counts.duplicated += 1;
+            if is_ambiguous {
+                counts.late += 1;
+            } else {
+                counts.duplicated += 1;
+            }
             return;
         }
         counts.forwarded += 1;
@@ -301,6 +308,10 @@ impl<'a> Receiver<'a> {
             counts.reordered += 1;
         } else {
             *next = index + 1;
+        }
+        if is_ambiguous {
+            counts.ambiguous += 1;
+            return;
         }
         let times = flight.stamps.of(index);
         let earliest = times.map_or(0, |(_, departed)| departed);

@@ -137,6 +137,12 @@ fn seen(places: &mut [Place], hash: u64, now: Duration) -> &mut Place {
     place
 }
 
+/// Whether a session-sender of STAMP may be there: at no service's port but its own.
+pub(crate) fn may_be_sender(source: SocketAddr) -> bool {
+    const STAMP: u16 = 862;
+    is_one(source) && (source.port() >= SERVICES || source.port() == STAMP)
+}
+
 /// Whether it is a place of one machine.
 pub(crate) fn is_one(source: SocketAddr) -> bool {
     let to_many = match source.ip().to_canonical() {

@@ -1,6 +1,7 @@
 //! What the embedded target shall be like, and what it did.
 
 use crate::means::ReceiveMeans;
+use dropline_payload::service::stamp::Reflector;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct Responder {
     pub receive: ReceiveMeans,
     /// Answer whatever comes, and as often: for other programs' echoes, and where nobody forges a source.
     pub answer_all: bool,
+    /// Reflect as STAMP has it (RFC 8762), and nothing else: what cannot be a session-sender's packet is not answered.
+    pub stamp: Option<Reflector>,
     /// The CPU of the receiving thread; `None`: wherever the system puts it.
     pub cpu: Option<usize>,
 }
@@ -53,6 +56,7 @@ impl Default for Responder {
             keep_times: 0,
             receive: ReceiveMeans::Auto,
             answer_all: false,
+            stamp: None,
             cpu: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The threads of a responder and what they share: socket, queue, counts.
 
-use super::manners::{Manners, is_one};
+use super::manners::{Manners, is_one, may_be_sender};
+use super::sessions::Sessions;
 use super::settings::{Responder, ResponderCounts};
 use super::tally::Tally;
 use super::turns::{StoodStill, Turns};
@@ -8,13 +9,14 @@ use crate::error::nothing_as_none;
 use crate::means::ReceiveMeans;
 use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, run_on, sharpen_sleep, wait_readable};
 use dropline_payload::message::decode;
+use dropline_payload::service::stamp::{self, Reflector};
 use dropline_payload::{DecodeError, Message, Tag, mark_answered};
 use dropline_trace::Probe;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the threads of a responder share.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ pub(crate) struct Workers {
 struct Book {
     tally: Tally,
     manners: Manners,
+    sessions: Sessions,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +81,26 @@ struct Request {
 struct Origin {
     tag: Option<Tag>,
     reply_wanted: bool,
+    reflected: Option<Reflected>,
+}
+
+/// What the answer of a reflector has beside its request.
+#[derive(Clone, Copy, Debug)]
+struct Reflected {
+    /// Of its own.
+    number: Option<u32>,
+    /// When the request came, since 1970.
+    came: Duration,
+}
+
+impl Origin {
+    /// Makes the reply of a packet.
+    fn reply(&self, bytes: &mut [u8]) {
+        match self.reflected {
+            Some(Reflected { number, came }) => stamp::reflect(bytes, number, came, since_1970()),
+            None => mark_answered(bytes),
+        }
+    }
 }
 
 /// What received bytes are.
@@ -110,7 +133,11 @@ impl Workers {
             address,
             config,
             counters: Counters::default(),
-            book: Mutex::new(Book { tally: Tally::default(), manners: Manners::new(address) }),
+            book: Mutex::new(Book {
+                tally: Tally::default(),
+                manners: Manners::new(address),
+                sessions: Sessions::default(),
+            }),
             queue: Mutex::default(),
             filled: Condvar::new(),
             closed: AtomicBool::new(false),
@@ -238,8 +265,11 @@ impl Workers {
 
     /// Says what bytes are, and notes a trial's packet as received.
     fn sort(&self, bytes: &[u8], source: SocketAddr, book: &mut Book, now: Duration) -> Sorted {
+        if let Some(kind) = self.config.stamp {
+            return Sorted::Request(self.reflected(kind, bytes, source, book, now));
+        }
         let any = self.config.answer_all;
-        let Book { tally, manners } = book;
+        let Book { tally, manners, .. } = book;
         let (tag, reply_wanted) = match decode(bytes) {
             Ok(Message::CountQuery { tag, number }) if any || tally.admit(tag, number, source) => {
                 return Sorted::Query { tag, number };
@@ -262,15 +292,37 @@ impl Workers {
             // Not a trial's: echoed as any echo service would.
             Err(_) => (None, any || manners.admit_other(source, bytes, now)),
         };
-        Sorted::Request(Origin { tag, reply_wanted: reply_wanted && self.may_go_to(source, book) })
+        let reply_wanted = reply_wanted && self.may_go_to(source, book);
+        Sorted::Request(Origin { tag, reply_wanted, reflected: None })
+    }
+
+    /// As a reflector of STAMP: it answers whoever may be a session-sender, and nobody else.
+    fn reflected(
+        &self,
+        kind: Reflector,
+        bytes: &[u8],
+        source: SocketAddr,
+        book: &mut Book,
+        now: Duration,
+    ) -> Origin {
+        let may = stamp::is_request(bytes) && may_be_sender(source) && !self.is_itself(source);
+        let number = match kind {
+            Reflector::Stateful if may => book.sessions.next(source, now),
+            _ => None,
+        };
+        let reply_wanted = may && (number.is_some() || kind == Reflector::Stateless);
+        Origin { tag: None, reply_wanted, reflected: Some(Reflected { number, came: since_1970() }) }
+    }
+
+    fn is_itself(&self, source: SocketAddr) -> bool {
+        source.port() == self.address.port()
+            && (self.address.ip().is_unspecified() || source.ip() == self.address.ip())
     }
 
     /// Whether anything may be sent there.
     fn may_go_to(&self, source: SocketAddr, book: &Book) -> bool {
-        let to_itself = source.port() == self.address.port()
-            && (self.address.ip().is_unspecified() || source.ip() == self.address.ip());
         match self.config.answer_all {
-            true => is_one(source) && !to_itself,
+            true => is_one(source) && !self.is_itself(source),
             false => book.manners.may_go_to(source),
         }
     }
@@ -292,8 +344,10 @@ impl Workers {
     /// Without a service time.
     fn answer_at_once(&self, batch: &mut ReceiveBatch, requests: &[Taken], chosen: &mut Vec<usize>) {
         chosen.clear();
-        chosen.extend(requests.iter().filter(|taken| taken.origin.reply_wanted).map(|taken| taken.at));
-        chosen.iter().for_each(|&at| mark_answered(batch.packet_mut(at)));
+        for taken in requests.iter().filter(|taken| taken.origin.reply_wanted) {
+            chosen.push(taken.at);
+            taken.origin.reply(batch.packet_mut(taken.at));
+        }
         let (mut first, mut refused) = (0, 0);
         while first < chosen.len() {
             match batch.echo(&self.sockets[0], chosen, first) {
@@ -409,7 +463,9 @@ impl Workers {
 
     /// Once it is served.
     fn answer(&self, bytes: &mut [u8], source: SocketAddr, origin: Origin) {
-        mark_answered(bytes);
+        if origin.reply_wanted {
+            origin.reply(bytes);
+        }
         let outcome = match origin.reply_wanted {
             false => &self.counters.unanswered,
             true if self.sockets[0].send_to(bytes, source).is_ok() => &self.counters.answered,
@@ -448,6 +504,10 @@ fn gather() {
     while Instant::now() < until {
         std::hint::spin_loop();
     }
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 fn add(counter: &AtomicU64, count: usize) {

@@ -24,6 +24,10 @@ pub(crate) struct Asking {
 
 /// Rounds of requests before the first trial.
 pub(crate) const ROUNDS_BEFORE: u64 = 64;
+/// Requests that a probe makes at most: an application that counts them hears no number twice.
+pub(crate) const PROBED: u64 = 16;
+/// Streams of a load at most.
+const MOST_STREAMS: u64 = 1024;
 /// Numbers begin above this, and below twice this: those of this program alone are late.
 const BEGIN: u64 = 1 << 40;
 
@@ -31,7 +35,9 @@ impl Asking {
     /// Of a service that nobody asked yet; `chance` differs from measurer to measurer.
     pub(crate) fn new(service: &'static Service, chance: u64) -> Self {
         let origin = BEGIN | (chance % BEGIN);
-        let first = Request { number: origin + ROUNDS_BEFORE, turn: 0 };
+        // What an application counts goes on behind what it was asked before.
+        let turn = if service.counts() { PROBED + ROUNDS_BEFORE * MOST_STREAMS } else { 0 };
+        let first = Request { number: origin + ROUNDS_BEFORE, turn };
         let order = Permutation::new(chance, service.token_bits());
         Self { service, order, origin, first, asked: 0 }
     }
@@ -54,10 +60,16 @@ impl Asking {
         }
     }
 
+    /// By a probe: [`PROBED`] at most, of one stream.
+    pub(crate) fn probing<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
+        let first = Request { number: self.first.number, turn: 0 };
+        Requests { first, ..self.requests(spread) }
+    }
+
     /// Before the first trial: [`ROUNDS_BEFORE`] at most.
     pub(crate) fn before<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
-        let first = Request { number: self.origin, turn: 0 };
-        Requests { first, ..self.requests(spread) }
+        let turn = if self.service.counts() { PROBED } else { 0 };
+        Requests { first: Request { number: self.origin, turn }, ..self.requests(spread) }
     }
 
     /// The next trial begins: no number of the one before is used again.
@@ -142,6 +154,13 @@ impl Requests<'_> {
             _ if sent_below == 0 => Asked::Before,
             _ => Asked::Never,
         }
+    }
+
+    /// The packet of this trial that had the tag of this one in the turn before, where tags come round.
+    pub(crate) fn turn_before(&self, index: u64) -> Option<u64> {
+        let bits = self.service.token_bits();
+        let tags = 1_u64.checked_shl(bits).filter(|_| bits < u64::BITS && !self.service.is_in_order())?;
+        index.checked_sub(tags.checked_mul(self.streams())?)
     }
 
     /// Which request of a stream has this token, where the packets below `sent_below` were sent.
@@ -256,6 +275,40 @@ mod tests {
         // Of 65 536 tokens of a stream 1 064 are known.
         let known: usize = (0..4_000).step_by(40).map(is_ones).sum();
         assert!(known < 100, "{known} of 1600");
+    }
+
+    #[test]
+    fn an_application_that_counts_hears_no_number_twice_from_probe_to_trial() {
+        let template =
+            dropline_payload::service::template::Template::read("hex:{counter:4}{tag:4}", "tag").unwrap();
+        let Reply::Service(service) = Reply::of_service(Service::Own(template)) else { panic!("a service") };
+        let (asking, one, four) = (
+            Asking::new(service, 7),
+            Spread::new(&Part::equal(1)).unwrap(),
+            Spread::new(&Part::equal(4)).unwrap(),
+        );
+        let turns = |requests: Requests<'_>, count: u64| {
+            (0..count).map(|index| requests.of(index).turn).collect::<Vec<_>>()
+        };
+        let probed = turns(asking.probing(&one), PROBED);
+        let before = turns(asking.before(&four), ROUNDS_BEFORE * 4);
+        let trial = turns(asking.requests(&four), 4);
+        assert!(probed.last() < before.first() && before.last() < trial.first());
+    }
+
+    #[test]
+    fn a_tag_that_comes_round_has_a_request_in_the_turn_before() {
+        let template = dropline_payload::service::template::Template::read("hex:{tag:1}", "tag").unwrap();
+        let Reply::Service(service) = Reply::of_service(Service::Own(template)) else { panic!("a service") };
+        let (asking, spread) = (Asking::new(service, 7), Spread::new(&Part::equal(2)).unwrap());
+        let requests = asking.requests(&spread);
+        assert_eq!((requests.turn_before(511), requests.turn_before(513)), (None, Some(1)));
+        let tag = |index: u64| {
+            let mut bytes = Vec::new();
+            requests.write(index, &mut bytes);
+            bytes
+        };
+        assert_eq!(tag(1), tag(513));
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         reading: words.reading(),
         stop,
         others: 0,
+        unlike: [0; 4],
         said: 0,
         parts: Parts::default(),
         origin: Origin::Own,
@@ -126,6 +127,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         }
         None => {
             let (target, sent, others) = (target.address, sent.len() as u64, hearing.others);
+            let unlike = hearing.unlike;
             let waited = begun.elapsed();
             let beside = if others == 0 { answers_beside(target, &words, payload) } else { None };
             let (from, others) = match beside {
@@ -137,7 +139,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
             if let Some(link) = carries_less(target, payload).filter(|_| others == 0 && from.is_none()) {
                 return Err(UdpError::TooLong { target, payload, link: Some(link) });
             }
-            Err(UdpError::NoAnswer { target, sent, others, from, waited })
+            Err(UdpError::NoAnswer { target, sent, others, unlike, from, waited })
         }
     }
 }
@@ -164,7 +166,7 @@ impl Words {
         match &self.asking {
             Some(asking) => {
                 let mut request = Vec::new();
-                asking.requests(&self.spread).write(index, &mut request);
+                asking.probing(&self.spread).write(index, &mut request);
                 batch.push_whole(&request, None);
             }
             None => {
@@ -176,20 +178,20 @@ impl Words {
 
     fn reading(&self) -> Reading<'_> {
         match &self.asking {
-            Some(asking) => Reading::Service(asking.requests(&self.spread)),
+            Some(asking) => Reading::Service(asking.probing(&self.spread)),
             None => Reading::Echo { whose: self.whose, content: &self.content, spread: &self.spread },
         }
     }
 
     /// Bytes of an answer that must be seen to judge it.
     fn kept_bytes(&self) -> usize {
-        let longest = |asking: &Asking| asking.requests(&self.spread).service.longest_reply() + 1;
+        let longest = |asking: &Asking| asking.probing(&self.spread).service.longest_reply() + 1;
         self.asking.as_ref().map_or(KEPT_BYTES, longest)
     }
 
     /// What a service's answers can say.
     fn classes(&self) -> &'static [Class] {
-        self.asking.as_ref().map_or(&[], |asking| asking.requests(&self.spread).service.protocol().classes)
+        self.asking.as_ref().map_or(&[], |asking| asking.probing(&self.spread).service.protocol().classes)
     }
 }
 
@@ -279,6 +281,8 @@ struct Hearing<'a> {
     stop: &'a AtomicBool,
     /// What came and was no probe.
     others: u64,
+    /// Of those from a service, as [`UdpError::NoAnswer`] has them.
+    unlike: [u64; 4],
     /// The class of the last answer.
     said: usize,
     /// Answers of several datagrams.
@@ -321,7 +325,14 @@ impl Hearing<'_> {
                             return Ok(Some((index as usize, now)));
                         }
                     }
-                    _ => self.others += 1,
+                    other => {
+                        self.others += 1;
+                        match other {
+                            Heard::Unasked => self.unlike[0] += 1,
+                            Heard::Different { difference, .. } => self.unlike[1 + difference as usize] += 1,
+                            _ => {}
+                        }
+                    }
                 }
             }
         }

@@ -182,7 +182,7 @@ impl Asking<'_> {
         match error {
             Some(error) if led_away == all => Err(self.setup.meaning(error, sent)),
             None if led_away == all => {
-                Err(UdpError::NoAnswer { target, sent, others: 0, from: None, waited })
+                Err(UdpError::NoAnswer { target, sent, others: 0, unlike: [0; 4], from: None, waited })
             }
             // A target that loses nearly all may have lost these too.
             None if !self.is_no_loss() => Ok(()),

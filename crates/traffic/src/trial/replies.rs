@@ -39,6 +39,14 @@ impl Replies {
         trial.reordered = Some(received.reordered);
         trial.late = Some(received.late + self.strays);
         trial.generator_lost = generator_lost;
+        if matches!(reply, Reply::Service(service) if service.is_in_order()) {
+            // More of them than requests: some came twice, whichever.
+            let surplus = std::mem::take(&mut received.unasked);
+            received.duplicated += surplus;
+            trial.duplicated = trial.duplicated.map(|duplicated| duplicated + surplus);
+            let unknown = &mut received.unknown[Difference::Changed as usize];
+            *unknown = unknown.saturating_sub(surplus);
+        }
         match reply {
             Reply::Echo => {
                 let (otherwise, all) = differences(trial, received);
@@ -76,6 +84,10 @@ impl Replies {
         trial.caveats.extend(fewer.map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
         trial.delay = Delay::of(std::mem::take(&mut received.delay));
         trial.service_delay = Delay::of(std::mem::take(&mut received.service_delay));
+        if received.ambiguous > 0 {
+            let (ambiguous, replies) = (received.ambiguous, received.forwarded);
+            trial.caveats.push(Caveat::RepliesAmbiguous { ambiguous, replies });
+        }
         if is_in_order && trial.forwarded < trial.offered {
             // Behind one that is missing, each would be taken for another's.
             (trial.delay, trial.service_delay, trial.slices) = Default::default();
@@ -120,8 +132,8 @@ impl Replies {
                 self.has_answered = true;
                 Ok(())
             }
-            Err(UdpError::NoAnswer { target, waited, others, from, .. }) => {
-                Err(UdpError::NoAnswer { target, sent: trial.offered, others, from, waited })
+            Err(UdpError::NoAnswer { target, waited, others, unlike, from, .. }) => {
+                Err(UdpError::NoAnswer { target, sent: trial.offered, others, unlike, from, waited })
             }
             Err(other) => Err(other),
         }

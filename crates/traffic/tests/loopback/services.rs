@@ -3,7 +3,7 @@
 use crate::odd_target::OddTarget;
 use crate::{input, measurer, profile, undisturbed, undisturbed_trial};
 use dropline_payload::service::{Origin, Service, dns, memcached, template};
-use dropline_traffic::{Reply, UdpError, UdpTarget, probe};
+use dropline_traffic::{Reflector, Reply, Responder, UdpError, UdpTarget, probe};
 use dropline_trial::{Caveat, Measurer as _, Part, TrafficProfile, Trial};
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
@@ -304,6 +304,102 @@ fn a_reply_with_another_tag_or_of_another_length_is_never_an_answer() {
     let (truncated, extended, unasked) = unlike.unwrap();
     assert_eq!(trial.forwarded + truncated + extended + unasked, 200, "{unlike:?}");
     assert!(truncated.min(extended).min(unasked) > 30, "{unlike:?}");
+}
+
+#[test]
+fn a_reflector_of_ours_answers_every_session_sender_and_nothing_that_could_be_an_answer() {
+    for kind in Reflector::ALL {
+        let trial = undisturbed_trial(|| {
+            let running = Responder { stamp: Some(kind), ..Responder::default() }.start().unwrap();
+            let target = UdpTarget { address: running.address(), reply: Reply::of_service(Service::Stamp) };
+            let trial = measurer(target, streams(2))?.measure(input(2_000.0, 200));
+            assert_eq!(running.stop().answered, 400);
+            trial
+        });
+        assert_eq!((trial.forwarded, classes(&trial)), (400, vec![("stamp", 400)]), "{kind:?}");
+        let running = Responder { stamp: Some(kind), ..Responder::default() }.start().unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        let (mut request, mut reply) = (vec![0; 60], [0; 100]);
+        request[3] = 7;
+        let mut ask = |bytes: &[u8]| {
+            socket.send_to(bytes, running.address()).unwrap();
+            socket.recv(&mut reply).ok().map(|length| reply[..length].to_vec())
+        };
+        let numbers = [(); 2].map(|()| ask(&request).unwrap()[3]);
+        assert_eq!(numbers, if kind == Reflector::Stateful { [0, 1] } else { [7, 7] });
+        let answer = ask(&request).unwrap();
+        assert_eq!((answer.len(), &answer[24..28]), (60, &request[..4]));
+        assert_eq!(
+            (ask(&answer), ask(&request[..43])),
+            (None, None),
+            "an answer, and what is shorter than one"
+        );
+    }
+}
+
+/// Every reply comes a turn of the tags late: it carries the tag of the request that is under way by then.
+#[test]
+fn a_reply_that_may_be_to_an_earlier_request_with_the_same_tag_is_not_timed() {
+    let trial = undisturbed_trial(|| {
+        let mut kept = std::collections::VecDeque::new();
+        let odd = OddTarget::start(move |socket, _, bytes, source| {
+            kept.push_back(bytes.to_vec());
+            if kept.len() > 256 {
+                let _ = socket.send_to(&kept.pop_front().unwrap(), source);
+            }
+        });
+        let target = own(odd.address, "hex:00{tag:1}", "tag");
+        let mut short = profile();
+        short.drain.longest = Duration::from_millis(100);
+        measurer(target, short)?.measure(input(1_000.0, 600))
+    });
+    assert_eq!((trial.offered, trial.forwarded), (600, 344));
+    // The first turn of the tags had no reply: those of the second may be its own, and the third's are told by that.
+    let said = |caveat: &Caveat| matches!(caveat, Caveat::RepliesAmbiguous { ambiguous: 256, replies: 344 });
+    assert!(trial.caveats.iter().any(said), "{:?}", trial.caveats);
+    assert_eq!(trial.delay.histogram.map_or(0, |delay| delay.count()), 88);
+}
+
+#[test]
+fn a_service_that_answers_wrongly_is_told_apart_from_one_that_is_silent() {
+    let stop = AtomicBool::new(false);
+    for (payload, said) in [
+        ("hex:00{tag:4}", "5 carried the identifier of no request"),
+        ("hex:01{tag:4}", "5 were too short"),
+        ("hex:02{tag:4}", "5 were too long"),
+        ("hex:03{tag:4}", "5 spoke of something else than was asked"),
+    ] {
+        let odd = OddTarget::start(|socket, _, bytes, source| {
+            let mut reply = bytes.to_vec();
+            match bytes[0] {
+                0 => reply[1] ^= 0x80,
+                1 => reply.truncate(5),
+                2 => reply.push(0),
+                _ => reply[0] = 7,
+            }
+            let _ = socket.send_to(&reply, source);
+        });
+        let reply = if payload.starts_with("hex:01") { "tag,bytes=6" } else { "echo" };
+        let why = probe(own(odd.address, payload, reply), &profile(), &stop).unwrap_err();
+        assert!(
+            matches!(why, UdpError::NoAnswer { others: 5, .. }) && why.to_string().contains(said),
+            "{why}"
+        );
+    }
+}
+
+#[test]
+fn more_replies_than_requests_are_duplicates_where_nothing_tells_them_apart() {
+    let trial = undisturbed_trial(|| {
+        let odd = OddTarget::start(|socket, _, bytes, source| {
+            let _ = socket.send_to(bytes, source).and_then(|_| socket.send_to(bytes, source));
+        });
+        measurer(own(odd.address, "hex:c0de", "any"), profile())?.measure(input(200.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.duplicated), (40, 40, Some(40)));
+    let unlike = trial.caveats.iter().any(|caveat| matches!(caveat, Caveat::RepliesUnlike { .. }));
+    assert!(!unlike, "{:?}", trial.caveats);
 }
 
 #[test]

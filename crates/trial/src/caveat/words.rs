@@ -253,6 +253,12 @@ impl fmt::Display for Caveat {
                     ),
                 }
             ),
+            Self::RepliesAmbiguous { ambiguous, replies } => write!(
+                f,
+                "{ambiguous} of {} carried a tag that came round, and no reply came to the request that had it before: either may be \
+                 meant. They count as answers and have no delay. Take a longer tag ({{tag:4}}), or more --streams",
+                number_of(*replies, "reply")
+            ),
             Self::RepliesRefuse { class, refused, replies } => write!(
                 f,
                 "{refused} of {} came of a rule of the service that refuses{}, above all {class}: they are not \

@@ -71,6 +71,22 @@ impl File<'_> {
     pub(super) fn reply(&self, table: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
         let DeValue::Table(said) = table.get_ref() else { return self.word("reply", table) };
         let mut words = Vec::new();
+        let tells = |name: &str| said.iter().find(|(key, _)| key.get_ref().as_ref() == name);
+        if let (Some((key, value)), Some(_)) = (tells("match"), tells("tag")) {
+            let what = "match and tag both say how a reply is told from others: leave one of them out";
+            let _ = value;
+            return Err(self.wrong(Some(key.span()), what));
+        }
+        if let Some((_, value)) = tells("match")
+            && self.word("reply", value)? == "none"
+            && let Some((other, _)) = said.iter().find(|(key, _)| key.get_ref().as_ref() != "match")
+        {
+            let what = format!(
+                "nothing comes back by match = \"none\", and {:?} speaks of replies",
+                other.get_ref()
+            );
+            return Err(self.wrong(Some(other.span()), &what));
+        }
         for (key, value) in said {
             let name = key.get_ref().as_ref();
             let bytes = |part: &str| match value.get_ref() {

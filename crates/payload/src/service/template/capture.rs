@@ -11,6 +11,48 @@ pub struct Datagram {
     pub payload: Vec<u8>,
 }
 
+/// What a capture holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// Its datagrams of UDP, in its order.
+    pub datagrams: Vec<Datagram>,
+    /// Packets that are none, or not one alone, in the order of [`Left`].
+    left_out: [u64; Left::NAMES.len()],
+}
+
+/// Why a packet is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Fragment,
+    Damaged,
+    Link,
+    NoUdp,
+}
+
+impl Left {
+    const NAMES: [&'static str; 4] = [
+        "fragments of datagrams",
+        "datagrams whose length is not theirs",
+        "of a link type that is not known",
+        "that are no UDP",
+    ];
+}
+
+impl Capture {
+    /// In words, how many packets of which kind are left out; empty where none are.
+    pub fn left_out(&self) -> String {
+        let some = self.left_out.iter().zip(Left::NAMES).filter(|(count, _)| **count > 0);
+        some.map(|(count, name)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    }
+
+    fn take(&mut self, found: Result<Datagram, Left>) {
+        match found {
+            Ok(datagram) => self.datagrams.push(datagram),
+            Err(why) => self.left_out[why as usize] += 1,
+        }
+    }
+}
+
 /// Why a capture is not read.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CaptureError {
@@ -35,11 +77,11 @@ pub fn begins_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&SECTION) || order_of(bytes).is_some()
 }
 
-/// The datagrams of UDP in a capture, in its order. Fragments are left out.
+/// The datagrams of UDP in a capture, in its order, and how many packets are left out, and why.
 ///
 /// # Errors
-/// If it is cut off, damaged, of an unknown link, or a datagram is not whole.
-pub fn datagrams(bytes: &[u8]) -> Result<Vec<Datagram>, CaptureError> {
+/// If it is cut off, damaged, of unknown links alone, or a datagram is not whole.
+pub fn read(bytes: &[u8]) -> Result<Capture, CaptureError> {
     if bytes.starts_with(&SECTION) { blocks(bytes) } else { records(bytes) }
 }
 
@@ -88,10 +130,13 @@ fn part(bytes: &[u8], at: usize, length: usize) -> Result<&[u8], CaptureError> {
     bytes.get(at..end).ok_or(CaptureError::CutOff(bytes.len()))
 }
 
-fn records(bytes: &[u8]) -> Result<Vec<Datagram>, CaptureError> {
+fn records(bytes: &[u8]) -> Result<Capture, CaptureError> {
     let order = order_of(bytes).ok_or(CaptureError::Damaged(0))?;
     let link = order.u32_at(bytes, 20)? & 0xffff;
-    let (mut at, mut found) = (24, Vec::new());
+    if !is_known(link) {
+        return Err(CaptureError::Link(link));
+    }
+    let (mut at, mut found) = (24, Capture::default());
     for number in 1.. {
         if at == bytes.len() {
             break;
@@ -101,7 +146,7 @@ fn records(bytes: &[u8]) -> Result<Vec<Datagram>, CaptureError> {
         let (kept, long) = (order.u32_at(bytes, at + 8)?, order.u32_at(bytes, at + 12)?);
         let frame = part(bytes, at + 16, kept as usize)?;
         let time_ns = seconds * 1_000_000_000 + units * order.unit_ns;
-        found.extend(datagram(frame, link, kept < long, time_ns, number)?);
+        found.take(datagram(frame, link, kept < long, time_ns, number)?);
         at += 16 + kept as usize;
     }
     Ok(found)
@@ -114,8 +159,8 @@ struct Interface {
     units: u64,
 }
 
-fn blocks(bytes: &[u8]) -> Result<Vec<Datagram>, CaptureError> {
-    let (mut at, mut found, mut number) = (0, Vec::new(), 0);
+fn blocks(bytes: &[u8]) -> Result<Capture, CaptureError> {
+    let (mut at, mut found, mut number) = (0, Capture::default(), 0);
     let mut order = Order { is_little: true, unit_ns: 1 };
     let mut interfaces: Vec<Interface> = Vec::new();
     while at < bytes.len() {
@@ -151,7 +196,7 @@ fn blocks(bytes: &[u8]) -> Result<Vec<Datagram>, CaptureError> {
                 let frame = part(body, 20, kept as usize).map_err(short)?;
                 let ns = u128::from(time) * 1_000_000_000 / u128::from(interface.units);
                 let time_ns = u64::try_from(ns).unwrap_or(u64::MAX);
-                found.extend(datagram(frame, interface.link, kept < long, time_ns, number)?);
+                found.take(datagram(frame, interface.link, kept < long, time_ns, number)?);
             }
             SIMPLE => {
                 number += 1;
@@ -159,13 +204,18 @@ fn blocks(bytes: &[u8]) -> Result<Vec<Datagram>, CaptureError> {
                 let long = order.u32_at(body, 0).map_err(short)? as usize;
                 let kept = long.min(body.len().saturating_sub(4));
                 let frame = part(body, 4, kept).map_err(short)?;
-                found.extend(datagram(frame, interface.link, kept < long, 0, number)?);
+                found.take(datagram(frame, interface.link, kept < long, 0, number)?);
             }
             _ => {}
         }
         at += length;
     }
-    Ok(found)
+    // One of several links may be another's; of a single one nothing is left.
+    let unknown = interfaces.iter().find(|interface| !is_known(interface.link));
+    match unknown.filter(|_| found.datagrams.is_empty()) {
+        Some(interface) => Err(CaptureError::Link(interface.link)),
+        None => Ok(found),
+    }
 }
 
 /// Of a second, the units in which an interface counts time: a millionth unless an option says otherwise.
@@ -184,47 +234,64 @@ fn units(order: Order, body: &[u8]) -> u64 {
     1_000_000
 }
 
-/// The datagram of UDP in a frame, if it is one.
+/// The tags that stand before the type of a frame: of VLANs, of providers', and as some wrote these before.
+const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+
+fn is_known(link: u32) -> bool {
+    matches!(link, 0 | 1 | 101 | 113 | 228 | 229 | 276)
+}
+
+/// The datagram of UDP in a frame, or why there is none.
 fn datagram(
     frame: &[u8],
     link: u32,
     is_cut: bool,
     time_ns: u64,
     number: u64,
-) -> Result<Option<Datagram>, CaptureError> {
+) -> Result<Result<Datagram, Left>, CaptureError> {
     let packet = match link {
         0 => frame.get(4..),
         1 => {
-            // Tags of VLANs stand before the type.
-            let tags =
-                (0..).take_while(|tag| matches!(be16(frame, 12 + 4 * tag), Some(0x8100 | 0x88a8))).count();
-            frame.get(14 + 4 * tags..)
+            let is_tag = |tag: &usize| be16(frame, 12 + 4 * tag).is_some_and(|kind| TAGS.contains(&kind));
+            frame.get(14 + 4 * (0..).take_while(is_tag).count()..)
         }
         101 | 228 | 229 => Some(frame),
         113 => frame.get(16..),
         276 => frame.get(20..),
-        other => return Err(CaptureError::Link(other)),
+        _ => return Ok(Err(Left::Link)),
     };
-    let Some(udp) = packet.and_then(udp) else { return Ok(None) };
-    let (Some(port), Some(length)) = (be16(udp, 2), be16(udp, 4)) else { return Ok(None) };
-    match udp.get(8..usize::from(length)) {
-        Some(payload) => Ok(Some(Datagram { time_ns, port, payload: payload.to_vec() })),
+    let udp = match packet.map_or(Err(Left::NoUdp), udp) {
+        Ok(udp) => udp,
+        // Too little is there to say what it was.
+        Err(_) if is_cut && packet.is_none_or(|packet| packet.len() < LONGEST_HEADER) => {
+            return Err(CaptureError::NotWhole(number));
+        }
+        Err(why) => return Ok(Err(why)),
+    };
+    let payload = be16(udp, 4).and_then(|length| udp.get(8..usize::from(length)));
+    match be16(udp, 2).zip(payload) {
+        Some((port, payload)) => Ok(Ok(Datagram { time_ns, port, payload: payload.to_vec() })),
         None if is_cut => Err(CaptureError::NotWhole(number)),
-        None => Ok(None),
+        None => Ok(Err(Left::Damaged)),
     }
 }
 
+/// Of IPv4 without options, which says whose packet it is.
+const LONGEST_HEADER: usize = 20;
+
 /// What stands behind the IP header of a packet of UDP that is not a fragment.
-fn udp(packet: &[u8]) -> Option<&[u8]> {
+fn udp(packet: &[u8]) -> Result<&[u8], Left> {
     const UDP: u8 = 17;
-    match packet.first()? >> 4 {
-        4 => {
-            let is_whole = be16(packet, 6)? & 0x3fff == 0;
-            let header = usize::from(packet[0] & 15) * 4;
-            (is_whole && packet.get(9) == Some(&UDP)).then(|| packet.get(header.max(20)..))?
-        }
-        6 => (packet.get(6) == Some(&UDP)).then(|| packet.get(40..))?,
-        _ => None,
+    const FRAGMENT: u8 = 44;
+    let behind = |at: usize| packet.get(at..).ok_or(Left::Damaged);
+    match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.get(9) == Some(&UDP) => match be16(packet, 6).unwrap_or(0) & 0x3fff {
+            0 => behind((usize::from(packet[0] & 15) * 4).max(LONGEST_HEADER)),
+            _ => Err(Left::Fragment),
+        },
+        Some(6) if packet.get(6) == Some(&UDP) => behind(40),
+        Some(6) if packet.get(6) == Some(&FRAGMENT) && packet.get(40) == Some(&UDP) => Err(Left::Fragment),
+        _ => Err(Left::NoUdp),
     }
 }
 
@@ -316,10 +383,11 @@ mod tests {
         fragment[20] = 0x20;
         let frames = [(5, frame(53, b"one")), (6, tcp), (7, fragment), (9, frame(54, b""))];
         let of = |time_ns, port, payload: &[u8]| Datagram { time_ns, port, payload: payload.to_vec() };
-        let found = datagrams(&pcap(&frames, None)).unwrap();
-        assert_eq!(found, [of(1_000_005_000, 53, b"one"), of(1_000_009_000, 54, b"")]);
-        let found = datagrams(&pcapng(&frames)).unwrap();
-        assert_eq!(found, [of(5, 53, b"one"), of(9, 54, b"")]);
+        let found = read(&pcap(&frames, None)).unwrap();
+        assert_eq!(found.left_out(), "1 fragments of datagrams, 1 that are no UDP");
+        assert_eq!(found.datagrams, [of(1_000_005_000, 53, b"one"), of(1_000_009_000, 54, b"")]);
+        let found = read(&pcapng(&frames)).unwrap();
+        assert_eq!(found.datagrams, [of(5, 53, b"one"), of(9, 54, b"")]);
         assert!(begins_one(&pcap(&[], None)) && begins_one(&pcapng(&[])) && !begins_one(b"GET key\r\n"));
     }
 
@@ -327,7 +395,7 @@ mod tests {
     fn tags_of_vlans_and_other_links_are_passed_over() {
         let ethernet = frame(53, b"one");
         let mut tagged = ethernet[..12].to_vec();
-        tagged.extend([0x81, 0x00, 0, 7]);
+        tagged.extend([0x91, 0x00, 0, 9, 0x81, 0x00, 0, 7]);
         tagged.extend(&ethernet[12..]);
         let raw = ethernet[14..].to_vec();
         let with = |bytes: usize| [&vec![0; bytes][..], &raw].concat();
@@ -336,16 +404,19 @@ mod tests {
             let found = datagram(&frame, link, false, 0, 1).unwrap().unwrap();
             assert_eq!(found.payload, b"one", "link {link}");
         }
-        assert_eq!(datagram(&raw, 147, false, 0, 1), Err(CaptureError::Link(147)));
+        let mut other = pcap(&[(5, ethernet)], None);
+        other[20] = 147;
+        assert_eq!(read(&other), Err(CaptureError::Link(147)));
+        assert_eq!(datagram(&raw, 147, false, 0, 1), Ok(Err(Left::Link)), "of one of several interfaces");
     }
 
     #[test]
     fn a_capture_that_was_cut_is_told_and_not_sent_in_part() {
         let frames = [(5, frame(53, b"one and more of it"))];
-        assert_eq!(datagrams(&pcap(&frames, Some(50))), Err(CaptureError::NotWhole(1)));
+        assert_eq!(read(&pcap(&frames, Some(50))), Err(CaptureError::NotWhole(1)));
         let whole = pcap(&frames, None);
         for length in 25..whole.len() {
-            assert_eq!(datagrams(&whole[..length]), Err(CaptureError::CutOff(length)), "{length}");
+            assert_eq!(read(&whole[..length]), Err(CaptureError::CutOff(length)), "{length}");
         }
     }
 
@@ -358,7 +429,7 @@ mod tests {
             let mut all = [Vec::new(), pcap(&frames, None), pcapng(&frames), SECTION.to_vec()][start].clone();
             all.truncate(cut);
             all.extend(&bytes);
-            let _ = datagrams(&all);
+            let _ = read(&all);
         }
     }
 }

@@ -63,6 +63,16 @@ impl Field {
         self.width as u32 * each
     }
 
+    /// Whether a number stands in it without a digit cut off.
+    pub(super) fn holds(&self, number: u64) -> bool {
+        let each = match self.notation {
+            Notation::Big | Notation::Little => 256,
+            Notation::Decimal => 10,
+            Notation::Hex => 16,
+        };
+        u128::from(number) < 256_u128.pow(8).min((0..self.width.min(20)).fold(1_u128, |most, _| most * each))
+    }
+
     /// Appends it; what is about the whole payload as zeroes.
     pub(super) fn write(&self, request: Request, clock: fn() -> u64, bytes: &mut Vec<u8>) {
         match self.kind {

@@ -43,6 +43,7 @@ impl Replies {
         let mut replies =
             Self { matching: Matching::Order, rules: Vec::new(), shortest: 0, longest: LONGEST };
         let mut column = 1;
+        let (mut told, mut ranges): (Option<&str>, u32) = (None, 0);
         for word in text.split(',') {
             let wrong = |why: &str| TemplateError::Reply { column, why: format!("{word:?} {why}") };
             let own_tag = || tag.ok_or_else(|| TemplateError::NoTag { word: word.into() });
@@ -54,12 +55,27 @@ impl Replies {
                     (name, Some(at.ok_or_else(|| wrong("has no number of bytes behind @"))?))
                 }
             };
+            // How a reply is told from others is said once; and of what does not come back, nothing more can be.
+            let tells = value.is_empty() && ["any", "none", "echo", "tag"].contains(&name);
+            if let Some(before) = told.filter(|before| tells || *before == "none") {
+                return Err(wrong(&format!("contradicts {before:?}: leave one of them out")));
+            }
+            if tells && name == "none" && column > 1 {
+                return Err(wrong("contradicts what is said before it: nothing comes back then"));
+            }
+            if tells {
+                told = Some(word.trim());
+            }
             match (name, at, value) {
                 ("any", None, "") => {}
                 ("none", None, "") => replies.matching = Matching::Nothing,
                 ("echo", None, "") => replies.matching = Matching::Echo { at: own_tag()?.at },
                 ("tag", at, "") => replies.matching = Matching::Tag { at: at.unwrap_or(own_tag()?.at) },
+                ("bytes", None, _) if ranges > 0 => {
+                    return Err(wrong("says the bytes of a reply again: say them once"));
+                }
                 ("bytes", None, value) => {
+                    ranges += 1;
                     let (low, high) = value.split_once("..").unwrap_or((value, value));
                     let number = |text: &str| text.parse().ok().filter(|&bytes| bytes <= LONGEST);
                     let ends = number(low).zip(number(high)).filter(|(low, high)| low <= high);

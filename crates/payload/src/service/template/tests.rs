@@ -1,4 +1,5 @@
 use super::*;
+use crate::service::Service;
 use proptest::prelude::*;
 
 const AT: Request = Request { number: 0x0102_0304_0506, turn: 41 };
@@ -51,6 +52,15 @@ fn checksums_are_those_of_their_definitions() {
 }
 
 #[test]
+fn a_checksum_is_also_of_a_length_that_stands_behind_it() {
+    assert_eq!(written("hex:{checksum:sum8}{length:2}aa", "any"), [0xae, 0, 4, 0xaa]);
+    let template = Template::read("hex:{checksum:sum8}{length:2}{tag:4}{timestamp:8}", "echo").unwrap();
+    let mut sent = Vec::new();
+    template.write(AT, || 7, &mut sent);
+    assert_eq!(template.judge(AT, &sent), Ok(Said::Class(0)));
+}
+
+#[test]
 fn a_crc_of_known_bytes_is_the_known_one() {
     // CRC-32 of "123456789" is cbf43926; here it stands before them, as zeroes that count.
     let bytes = written("hex:{checksum:crc32}", "any");
@@ -68,6 +78,9 @@ fn what_is_wrong_is_told_with_line_and_column_and_what_there_is() {
         ("hex:{tag:4}{tag:4}", "line 1, column 13", "the second"),
         ("hex:{tag:4d}", "line 1, column 6", "{tag:8x}"),
         ("hex:{checksum:md5}", "line 1, column 6", "crc32"),
+        ("hex:c0{length:1}{random:300}", "line 1, column 8", "length of 302 does not fit"),
+        ("text:é\n{length:2d}{random:98}", "line 2, column 2", "length of 103 does not fit"),
+        ("hex:c0{length:1-4}", "line 1, column 8", "has 2 bytes, and 4 less"),
         ("text:a\nbé}c", "line 2, column 3", "not opened"),
         ("text:a{tag:4", "line 1, column 7", "not closed"),
         ("text:a\\q", "line 1, column 7", "backslash"),
@@ -82,6 +95,11 @@ fn what_is_wrong_is_told_with_line_and_column_and_what_there_is() {
         ("tag,refused@1=5", "column 5", "pairs"),
         ("tag,bytes=9..3", "column 5", "bytes=16..512"),
         ("whatever", "column 1", "any, echo, none"),
+        ("any,echo", "column 5", "contradicts \"any\""),
+        ("tag@2,tag@3", "column 7", "contradicts \"tag@2\""),
+        ("none,refused@1=05", "column 6", "contradicts \"none\""),
+        ("bytes=4,none", "column 9", "nothing comes back"),
+        ("tag,bytes=4,bytes=5", "column 13", "say them once"),
     ] {
         let why = why("hex:{tag:4}", reply);
         assert!(why.contains(place) && why.contains(said), "{reply:?}: {why}");
@@ -120,6 +138,37 @@ fn an_echo_is_the_request_as_it_was_but_for_its_time() {
     assert_eq!(template.judge(AT, &sent), Err(Unlike::Changed));
     sent.push(0);
     assert_eq!(template.judge(AT, &sent), Err(Unlike::Extended));
+}
+
+#[test]
+fn an_echo_whose_time_and_checksum_do_not_agree_is_changed() {
+    let template = Template::read("hex:01{tag:4}{timestamp:8}{checksum:crc32}", "echo").unwrap();
+    let mut sent = Vec::new();
+    template.write(AT, || 7, &mut sent);
+    assert_eq!(template.judge(AT, &sent), Ok(Said::Class(0)));
+    for at in 5..sent.len() {
+        let mut reply = sent.clone();
+        reply[at] ^= 1;
+        assert_eq!(template.judge(AT, &reply), Err(Unlike::Changed), "byte {at}");
+    }
+}
+
+#[test]
+fn a_template_that_asks_dns_is_held_to_the_rules_of_dns_and_told_to_ask_nobody_first() {
+    let service = |payload| Service::Own(Template::read(payload, "tag@0").unwrap());
+    let query = service("hex:{tag:2}0100000100000000000003777777076578616d706c65036f72670000010001");
+    assert!(!query.may_ask_others());
+    let first = |service: &Service| {
+        let mut bytes = Vec::new();
+        service.write(AT, || 0, &mut bytes);
+        bytes
+    };
+    assert_eq!((first(&query)[2], first(&query.without_recursion())[2]), (1, 0));
+    let mut reply = first(&query);
+    (reply[2], reply[3]) = (0x81, 0x80);
+    assert_eq!(query.origin(&reply), crate::service::Origin::Others);
+    let other = service("hex:{tag:2}c0dec0dec0dec0dec0dec0dec0dec0de");
+    assert!(other.may_ask_others() && other.without_recursion() == other);
 }
 
 #[test]

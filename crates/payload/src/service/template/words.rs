@@ -16,6 +16,14 @@ pub enum TemplateError {
         /// What is wrong there.
         why: String,
     },
+    /// A field of a payload does not hold what it should.
+    #[error("payload, part {}: {why}", place + 1)]
+    Field {
+        /// Which of the payload's parts, from 0.
+        place: usize,
+        /// What is wrong there.
+        why: String,
+    },
     /// A place in the words of a reply.
     #[error("reply, line 1, column {column}: {why}")]
     Reply {
@@ -41,8 +49,29 @@ pub enum TemplateError {
     Length(usize),
 }
 
+impl TemplateError {
+    /// The same with line and column of the field, in the words of the payload.
+    pub(super) fn at_its_place(self, text: &str) -> Self {
+        let Self::Field { place, why } = self else { return self };
+        match starts(text) {
+            Ok(starts) => wrong(text, starts.get(place).copied().unwrap_or(0), why),
+            Err(other) => other,
+        }
+    }
+}
+
 /// Reads `hex:…` or `text:…`.
 pub(super) fn payload(text: &str) -> Result<Vec<Piece>, TemplateError> {
+    Ok(read(text)?.into_iter().map(|(_, piece)| piece).collect())
+}
+
+/// Where each part stands.
+fn starts(text: &str) -> Result<Vec<usize>, TemplateError> {
+    Ok(read(text)?.into_iter().map(|(start, _)| start).collect())
+}
+
+/// Each part, and where it stands.
+fn read(text: &str) -> Result<Vec<(usize, Piece)>, TemplateError> {
     let (is_hex, rest) = match (text.strip_prefix("hex:"), text.strip_prefix("text:")) {
         (Some(rest), _) => (true, rest),
         (None, Some(rest)) => (false, rest),
@@ -97,7 +126,7 @@ fn wrong(text: &str, at: usize, why: String) -> TemplateError {
 struct Reading<'a> {
     text: &'a str,
     at: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<(usize, Piece)>,
     /// Since the last field.
     bytes: Vec<u8>,
     /// Bytes of the pieces.
@@ -119,7 +148,7 @@ impl Reading<'_> {
     fn end(&mut self) {
         if !self.bytes.is_empty() {
             self.length += self.bytes.len();
-            self.pieces.push(Piece::Bytes(std::mem::take(&mut self.bytes)));
+            self.pieces.push((self.at, Piece::Bytes(std::mem::take(&mut self.bytes))));
         }
     }
 
@@ -166,11 +195,11 @@ impl Reading<'_> {
         self.at += length + 1;
         self.end();
         let (kind, notation, width) = field(inside).map_err(|why| wrong(self.text, start, why))?;
-        let again = |piece: &Piece| piece.field().is_some_and(|field| field.kind == Kind::Tag);
+        let again = |(_, piece): &(usize, Piece)| piece.field().is_some_and(|field| field.kind == Kind::Tag);
         if kind == Kind::Tag && self.pieces.iter().any(again) {
             return Err(wrong(self.text, start, "a payload has one tag, and this is the second".into()));
         }
-        self.pieces.push(Piece::Field(Field { kind, notation, width, at: self.length }));
+        self.pieces.push((start, Piece::Field(Field { kind, notation, width, at: self.length })));
         self.length += width;
         Ok(())
     }

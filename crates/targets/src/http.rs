@@ -1,0 +1,254 @@
+//! `http:` targets: a tool of the user's sends requests when they are due, and its own output says what became of each.
+
+mod attempts;
+mod tool;
+
+use super::{Kind, Opened, Opening, Scheme, Target, udp};
+use attempts::{Asked, Attempt, Told};
+use dropline_aggregator::address::host_and_port;
+use dropline_failure::{Failure, nearest};
+use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput, quantities, time_of};
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tool::{Run, Tool};
+
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "http://",
+    forms: &[(
+        "http://HOST:PORT/",
+        "requests to an HTTP server, sent by vegeta or oha: later than the deadline is lost (#deadline=50ms)",
+    )],
+    parse: |rest| parse(rest).map(Kind::Http),
+};
+
+/// Where nobody says how late an answer may be.
+const DEADLINE: &str = "50ms";
+/// A request is given up after so many deadlines: its connection is then closed.
+const GIVES_UP_AFTER: u32 = 2;
+/// Loads that a search looks at where nobody says.
+const LOADS: (Rate, Rate) = (Rate::from_millipps(10_000), Rate::from_millipps(20_000_000));
+
+/// What is asked, and how late an answer may be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Site {
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// Behind the address; with a slash.
+    path: String,
+    deadline: Duration,
+    /// The deadline as it was written.
+    written: String,
+    tool: Option<&'static Tool>,
+}
+
+/// Reads `127.0.0.1:8080/a?b=c#deadline=50ms&tool=oha`: what stands behind the `#` is never sent to a server.
+fn parse(rest: &str) -> Result<Site, Failure> {
+    let (url, said) = rest.split_once('#').unwrap_or((rest, ""));
+    let at = url.find(['/', '?']).unwrap_or(url.len());
+    let (address, path) = url.split_at(at);
+    let with_port = format!("{address}:80");
+    let wrong = || Failure::usage(format!("http://{rest} is no address; write http://127.0.0.1:8080/"));
+    let (host, port) = host_and_port(address).or_else(|| host_and_port(&with_port)).ok_or_else(wrong)?;
+    if path.chars().any(|sign| !sign.is_ascii_graphic()) {
+        let why =
+            format!("http://{rest}: a path has neither spaces nor signs beyond ASCII; write %20 for a space");
+        return Err(Failure::usage(why));
+    }
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let mut site = Site {
+        host: host.into(),
+        port,
+        path,
+        deadline: Duration::ZERO,
+        written: DEADLINE.into(),
+        tool: None,
+    };
+    for (name, value) in crate::parameters::query(said)? {
+        match name {
+            "deadline" => site.written = value.into(),
+            "tool" => site.tool = Some(Tool::named(value)?),
+            _ => {
+                let near = nearest(name, &["deadline", "tool"]);
+                return Err(Failure::usage(format!("http:// has no parameter {name:?} behind its #{near}"))
+                    .advice("there are deadline=50ms and tool=vegeta"));
+            }
+        }
+    }
+    site.deadline = crate::parameters::quantity("deadline", quantities::positive_duration(&site.written))?;
+    Ok(site)
+}
+
+impl Site {
+    /// Its whole word, whatever was left out of it.
+    pub(super) fn word(&self) -> String {
+        let tool = self.tool.map(|tool| format!("&tool={}", tool.name)).unwrap_or_default();
+        format!("http://{}{}#deadline={}{tool}", self.authority(), self.path, self.written)
+    }
+
+    /// Host and port as a request names them.
+    fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+
+    pub(super) fn range() -> (Rate, Option<Rate>) {
+        (LOADS.0, Some(LOADS.1))
+    }
+
+    pub(super) fn address(&self) -> Result<SocketAddr, Failure> {
+        udp::resolve(&self.host, self.port, SCHEME.prefix)
+    }
+}
+
+impl Target {
+    /// A target's word, with what `--deadline` and `--tool` say.
+    ///
+    /// # Errors
+    /// If the target is another one than `http://`, or says it itself.
+    pub fn with_deadline(word: &str, deadline: Option<&str>, tool: Option<&str>) -> Result<String, Failure> {
+        let mut word = word.to_owned();
+        for (name, value) in [("deadline", deadline), ("tool", tool)] {
+            let Some(value) = value else { continue };
+            if !word.starts_with(SCHEME.prefix) {
+                let why = format!("--{name} is for http:// targets, not for {word}");
+                return Err(match name {
+                    "deadline" => {
+                        Failure::usage(why).advice("a goal bounds delays too: --goal 'late>50ms:0.1%'")
+                    }
+                    _ => Failure::usage(why),
+                });
+            }
+            let said = word.split_once('#').map(|(_, said)| said);
+            if said.is_some_and(|said| said.split('&').any(|part| part.starts_with(&format!("{name}=")))) {
+                return Err(Failure::usage(format!("--{name}: the target gives {name} too; give it once")));
+            }
+            let joint = match said {
+                None => '#',
+                Some(_) => '&',
+            };
+            word = format!("{word}{joint}{name}={value}");
+        }
+        Ok(word)
+    }
+}
+
+pub(super) fn open(site: &Site, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
+    if profile.arrival != Arrival::constant() {
+        return Err(Failure::usage("--arrival: the tools that send requests space them evenly (constant)")
+            .advice("leave --arrival out, or write a program that sends as you want: exec:COMMAND"));
+    }
+    let address = site.address()?;
+    udp::consent_of_all(address, &opening.moving.targets)?;
+    let (tool, program) = Tool::found(site.tool)?;
+    let deadline = time_of(site.deadline.as_nanos() as u64);
+    let mut requests =
+        Requests { site: site.clone(), address, tool, program, opening, profile: profile.clone() };
+    requests.is_answered()?;
+    Ok(Opened {
+        note: Some(format!("HTTP: an answer that is later than {deadline}, and none at all, counts as lost")),
+        generator: Some(format!("{} ({}), a new run for each trial", tool.name, tool.about)),
+        reply_buffer_bytes: None,
+        measurer: Box::new(requests),
+    })
+}
+
+/// Has trials performed by a tool.
+struct Requests {
+    site: Site,
+    address: SocketAddr,
+    tool: &'static Tool,
+    program: PathBuf,
+    opening: Opening,
+    profile: TrafficProfile,
+}
+
+impl Requests {
+    /// One request, before any load.
+    fn is_answered(&mut self) -> Result<(), Failure> {
+        let once =
+            Asked { requests: 1, load: Rate::from_millipps(100_000), patience: Duration::from_secs(2) };
+        let told = self.run(once, Duration::from_millis(5))?;
+        let why = match told.attempts.first() {
+            Some(Attempt { code: 200..400, .. }) => return Ok(()),
+            Some(Attempt { code: code @ 1.., .. }) => format!("it answers with status {code}"),
+            Some(Attempt { error, .. }) if !error.is_empty() => error.clone(),
+            _ => "the request failed, and the tool does not say why".into(),
+        };
+        let asked = format!("http://{}{}", self.site.authority(), self.site.path);
+        Err(Failure::environment(format!("one request was made of {asked}, and it was not served: {why}"))
+            .advice("name a server that listens, and a path that it answers with status 200: curl -i shows what it says"))
+    }
+
+    fn run(&self, asked: Asked, duration: Duration) -> Result<Told, Failure> {
+        let Self { site, address, tool, program, opening, .. } = self;
+        let url = format!("http://{address}{}", site.path);
+        let run = Run { program, url: &url, host: &site.authority(), duration, asked };
+        tool.attempts(&run, opening)
+    }
+}
+
+impl Measurer for Requests {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        let begun = Instant::now();
+        let number = self.opening.first_trial;
+        let requests =
+            (u128::from(input.load.as_millipps()) * input.duration.as_nanos() / 1_000_000_000_000) as u64;
+        let patience = self.site.deadline.saturating_mul(GIVES_UP_AFTER);
+        let asked = Asked { requests, load: input.load, patience };
+        let told = if requests > 0 { self.run(asked, input.duration)? } else { Told::default() };
+        let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
+        attempts::count(&mut trial, &told, asked, self.site.deadline, self.opening.slices);
+        trial.elapsed = begun.elapsed().max(trial.duration);
+        self.opening.first_trial += 1;
+        Ok(trial)
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_a_target_always_says_the_deadline_and_nothing_of_it_is_sent() {
+        let site = parse("127.0.0.1:8080").unwrap();
+        assert_eq!(site.word(), "http://127.0.0.1:8080/#deadline=50ms");
+        let site = parse("localhost/a?b=c&d=1#deadline=20ms&tool=oha").unwrap();
+        assert_eq!(
+            (site.port, site.path.as_str(), site.deadline),
+            (80, "/a?b=c&d=1", Duration::from_millis(20))
+        );
+        assert_eq!(site.word(), "http://localhost:80/a?b=c&d=1#deadline=20ms&tool=oha");
+        assert_eq!(parse("[::1]:81?q").unwrap().word(), "http://[::1]:81/?q#deadline=50ms");
+        for (wrong, said) in [
+            ("", "no address"),
+            ("h:1/a b", "%20"),
+            ("h:1/\n", "%20"),
+            ("h:1#deadline=5", "deadline in the target"),
+            ("h:1#deadline=0s", "deadline in the target"),
+            ("h:1#tool=wrk", "closed loop"),
+            ("h:1#tools=oha", "did you mean \"tool\"?"),
+        ] {
+            let why = parse(wrong).unwrap_err();
+            assert!(why.exit_code() == 2 && why.to_string().contains(said), "{wrong}: {why}");
+        }
+    }
+
+    #[test]
+    fn flags_are_added_to_the_word_and_said_once() {
+        let word = |word| Target::with_deadline(word, Some("20ms"), Some("oha"));
+        assert_eq!(word("http://h:1").unwrap(), "http://h:1#deadline=20ms&tool=oha");
+        assert!(word("http://h:1#tool=oha").unwrap_err().to_string().contains("give it once"));
+        assert!(word("udp://h:1").unwrap_err().to_string().contains("late>50ms:0.1%"));
+    }
+}

@@ -1,0 +1,255 @@
+//! What became of each request of a trial, counted.
+
+use dropline_stats::Histogram;
+use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, number_of, time_of};
+use std::time::Duration;
+
+/// What a tool is asked to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) requests: u64,
+    pub(super) load: Rate,
+    /// A request is given up after so long.
+    pub(super) patience: Duration,
+}
+
+/// A request that a tool made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Attempt {
+    /// Which one, from 0; `None` where the tool does not say.
+    pub(super) index: Option<u64>,
+    /// When it left, in ns of a clock that all have in common.
+    pub(super) left_ns: u64,
+    /// How long its whole answer took then.
+    pub(super) took_ns: u64,
+    /// Status of the answer; 0 of none.
+    pub(super) code: u16,
+    /// Why there is none, as the tool says it.
+    pub(super) error: String,
+}
+
+impl Asked {
+    /// When a request is due after the first one, in ns.
+    fn due_ns(&self, index: u64) -> u64 {
+        (u128::from(index) * 1_000_000_000_000 / u128::from(self.load.as_millipps().max(1))) as u64
+    }
+}
+
+/// Errors of the machine that the tool runs on, as its C library words them.
+const OURS: [(&str, &str); 3] = [
+    ("cannot assign requested address", "EADDRNOTAVAIL"),
+    ("too many open files", "EMFILE"),
+    ("no buffer space available", "ENOBUFS"),
+];
+
+/// What a tool says of its requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub(super) attempts: Vec<Attempt>,
+    /// Requests that it made and that failed, of which it says nothing more.
+    pub(super) failed: u64,
+}
+
+/// A request that left within this part of its deadline left when it was due: timers of the tools are no better.
+const PROMPT: u64 = 10;
+
+/// Fills in a trial. A request is forwarded where it was answered with a status below 400 until its deadline, which runs from when
+/// it was due, or, where it left promptly, from when it left. Of the others, one that the server did answer within that time from when it left was late by the tool's doing, and
+/// not offered: the tool had no CPU, or no place in its pool. What the tool's machine refused, and what it never began, was
+/// not offered either.
+pub(super) fn count(trial: &mut Trial, told: &Told, asked: Asked, deadline: Duration, slices: Option<u32>) {
+    let attempts = &told.attempts;
+    let deadline = deadline.as_nanos() as u64;
+    trial.intended = Some(asked.requests);
+    trial.stamp = Some(Stamp::App);
+    trial.delay_kind = Some(DelayKind::RoundTrip);
+    let dues = dues(attempts, asked);
+    let [mut delays, mut service, mut lateness] = [(); 3].map(|()| Histogram::new());
+    let (mut late, mut refused, mut silent) = (0_u64, 0_u64, 0_u64);
+    let mut parts = parts(trial, slices);
+    for (attempt, &(index, due)) in attempts.iter().zip(&dues) {
+        if let Some((_, name)) = OURS.iter().find(|(words, _)| attempt.error.contains(words)) {
+            *trial.refused.entry((*name).into()).or_default() += 1;
+            continue;
+        }
+        let late_ns = attempt.left_ns.saturating_sub(due);
+        let since_due = late_ns.saturating_add(attempt.took_ns);
+        let is_served = (200..400).contains(&attempt.code);
+        let is_prompt = late_ns <= deadline / PROMPT;
+        let is_in_time = is_served && if is_prompt { attempt.took_ns } else { since_due } <= deadline;
+        if is_served && !is_in_time && attempt.took_ns <= deadline {
+            continue;
+        }
+        trial.offered += 1;
+        trial.forwarded += u64::from(is_in_time);
+        match attempt.code {
+            0 => silent += 1,
+            400.. => refused += 1,
+            _ => late += u64::from(!is_in_time),
+        }
+        lateness.record(late_ns);
+        if is_in_time {
+            service.record(attempt.took_ns);
+            delays.record(since_due);
+        }
+        let part = (u128::from(index) * parts.len() as u128 / u128::from(asked.requests.max(1))) as usize;
+        if let Some(slice) = parts.get_mut(part) {
+            slice.offered += 1;
+            slice.forwarded += u64::from(is_in_time);
+        }
+    }
+    trial.offered += told.failed;
+    silent += told.failed;
+    trial.slices = parts;
+    trial.delay = Delay::of(delays);
+    trial.service_delay = Delay::of(service);
+    trial.lateness = Delay::of(lateness);
+    if trial.offered < asked.requests {
+        let (intended, offered) = (asked.requests, trial.offered);
+        let error = trial.refused.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name.clone());
+        trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface: None });
+    }
+    let kinds = [
+        (late, format!("were answered later than {}", time_of(deadline))),
+        (refused, "were answered with a status of 400 or more".into()),
+        (silent, format!("failed, or were given up after {}", time_of(asked.patience.as_nanos() as u64))),
+    ];
+    let said: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    if told.failed > 0 {
+        let text = format!(
+            "{} failed, and the tool does not say why: they count as lost, though its own machine may have refused them; \
+             --tool vegeta says it of each",
+            number_of(told.failed, "request")
+        );
+        trial.caveats.push(Caveat::Reported { code: "failures_untold".into(), text });
+    }
+    if !said.is_empty() {
+        let all = number_of(late + refused + silent, "request");
+        let text = format!("{all} of {} count as lost: {}", trial.offered, said.join(", "));
+        trial.caveats.push(Caveat::Reported { code: "requests_lost".into(), text });
+    }
+}
+
+/// Of each attempt, which request it is and when that was due, on the clock of the attempts. The schedule lies where none of them
+/// left before it was due, and one just then.
+fn dues(attempts: &[Attempt], asked: Asked) -> Vec<(u64, u64)> {
+    let missing = asked.requests.saturating_sub(attempts.len() as u64);
+    let numbered = |base: Option<(i128, u128)>| {
+        let mut least = 0;
+        attempts.iter().map(move |attempt| {
+            let at_least = least;
+            least += 1;
+            match (attempt.index, base) {
+                (Some(index), _) => index,
+                // A tool that leaves out what failed: those before may be missing, so it is the one that was due last.
+                (None, Some((base, early))) => {
+                    let since = (i128::from(attempt.left_ns) - base).max(0) as u128;
+                    let parts = since * u128::from(asked.load.as_millipps());
+                    ((parts + early) / A_GAP)
+                        .min(u64::MAX.into())
+                        .clamp(at_least.into(), (at_least + missing).into()) as u64
+                }
+                (None, None) => at_least,
+            }
+        })
+    };
+    let base = |indices: &mut dyn Iterator<Item = u64>| {
+        let firsts = attempts.iter().zip(indices);
+        firsts.map(|(attempt, index)| i128::from(attempt.left_ns) - i128::from(asked.due_ns(index))).min()
+    };
+    let mut start = base(&mut numbered(None)).unwrap_or(0);
+    let are_told = attempts.iter().all(|attempt| attempt.index.is_some());
+    if missing > 0 && !are_told {
+        // By the first one, give or take half a gap; then by the one that was least late.
+        let first = attempts.first().map_or(0, |first| i128::from(first.left_ns));
+        start = base(&mut numbered(Some((first, A_GAP / 2)))).unwrap_or(0);
+    }
+    let due = |index| (start + i128::from(asked.due_ns(index))).max(0) as u64;
+    numbered(Some((start, 0))).map(|index| (index, due(index))).collect()
+}
+
+/// From one request to the next, in ns times the load in thousandths a second.
+const A_GAP: u128 = 1_000_000_000_000;
+
+fn parts(trial: &Trial, slices: Option<u32>) -> Vec<Slice> {
+    let count = slices.unwrap_or(0);
+    let slice = || Slice { duration: trial.duration / count.max(1), offered: 0, forwarded: 0, delay: None };
+    (0..count).map(|_| slice()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::TrialInput;
+
+    const MS: u64 = 1_000_000;
+
+    fn counted(attempts: &[Attempt], failed: u64, requests: u64) -> Trial {
+        let load = Rate::pps(1000.0).unwrap();
+        let asked = Asked { requests, load, patience: Duration::from_millis(100) };
+        let input = TrialInput { load, duration: Duration::from_millis(requests) };
+        let mut trial = Trial::new(1, input, 7);
+        let told = Told { attempts: attempts.to_vec(), failed };
+        count(&mut trial, &told, asked, Duration::from_millis(50), Some(2));
+        trial
+    }
+
+    fn attempt(index: u64, left_ms: u64, took_ms: u64) -> Attempt {
+        Attempt {
+            index: Some(index),
+            left_ns: 5 * MS + left_ms * MS,
+            took_ns: took_ms * MS,
+            code: 200,
+            ..Attempt::default()
+        }
+    }
+
+    #[test]
+    fn delay_runs_from_when_a_request_was_due_and_later_than_the_deadline_is_lost() {
+        let trial =
+            counted(&[attempt(0, 0, 1), attempt(1, 1, 51), attempt(2, 12, 30), attempt(3, 4, 50)], 0, 4);
+        assert_eq!((trial.offered, trial.forwarded, trial.lost()), (4, 3, 1));
+        assert_eq!(trial.delay.histogram.as_ref().unwrap().max().unwrap() / MS, 51);
+        assert_eq!(trial.lateness.histogram.unwrap().max().unwrap() / MS, 10);
+        assert_eq!(trial.slices.iter().map(|slice| slice.forwarded).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn what_waited_in_the_tool_alone_is_not_offered_and_never_the_servers_loss() {
+        // It left 60 ms late, and was served within a millisecond.
+        let trial = counted(&[attempt(0, 0, 1), attempt(1, 61, 1), attempt(2, 62, 60)], 0, 4);
+        assert_eq!(
+            (trial.intended, trial.offered, trial.forwarded),
+            (Some(4), 2, 1),
+            "one of four never began"
+        );
+        let codes: Vec<&str> = trial.caveats.iter().map(Caveat::code).collect();
+        assert_eq!(codes, ["generator_limited", "requests_lost"]);
+    }
+
+    #[test]
+    fn an_error_of_our_own_machine_is_not_offered_and_any_other_is_lost() {
+        let failed =
+            |index, error: &str| Attempt { code: 0, error: error.into(), ..attempt(index, index, 1) };
+        let full = failed(0, "dial tcp: connect: cannot assign requested address");
+        let answers =
+            [full, failed(1, "connect: connection refused"), Attempt { code: 503, ..attempt(2, 2, 1) }];
+        let trial = counted(&answers, 0, 3);
+        assert_eq!((trial.offered, trial.forwarded, trial.refused["EADDRNOTAVAIL"]), (2, 0, 1));
+    }
+
+    #[test]
+    fn a_tool_that_leaves_out_what_failed_shifts_no_due_time() {
+        let untold = |left_ms| Attempt { index: None, ..attempt(0, left_ms, 1) };
+        // The second and third failed.
+        let mut first_late = [untold(0), untold(3), untold(4)];
+        first_late[0].left_ns += MS / 4;
+        let trial = counted(&first_late, 2, 5);
+        assert_eq!((trial.offered, trial.forwarded), (5, 3));
+        assert!(trial.lateness.histogram.unwrap().max().unwrap().abs_diff(MS / 4) < MS / 100);
+        // With none missing, the third request left 8 ms late.
+        let trial = counted(&[untold(0), untold(1), untold(10)], 0, 3);
+        assert_eq!(trial.lateness.histogram.unwrap().max().unwrap() / MS, 8);
+    }
+}
