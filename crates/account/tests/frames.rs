@@ -1,6 +1,6 @@
 //! Where frames between two interfaces were lost, from counters alone.
 
-use dropline_account::{Bars, Device, Frames, Place, Role, Snapshot, Space, Stack, account_frames};
+use dropline_account::{Bars, Device, Frames, Place, Role, Snapshot, Space, Stack, Way, account_frames};
 use dropline_trial::Caveat;
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn each_frame_is_at_the_place_that_dropped_it_and_what_our_own_end_dropped_is_ou
     let frames = Frames { offered: 1000, forwarded: 970, changed: 4, ..Frames::default() };
     let mut first = first;
     first.receive_drops = 5;
-    let (ours, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    let (ours, account) = account_frames(&frames, &mut bridged(near, first, second, far), LAST, Way::Out);
     assert_eq!(ours, 11);
     assert_eq!(
         account.lost_at,
@@ -77,7 +77,7 @@ fn what_an_interface_refused_was_not_offered_and_is_not_lost() {
     let [mut near, first, second, far] = quiet();
     near.transmit_drops = 9;
     let frames = Frames { offered: 100, forwarded: 98, refused: 7, ..Frames::default() };
-    let (ours, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    let (ours, account) = account_frames(&frames, &mut bridged(near, first, second, far), LAST, Way::Out);
     assert_eq!((ours, account.lost_at), (0, lost_at(&[("ring", 2), ("unexplained", 0)])));
 }
 
@@ -86,7 +86,7 @@ fn a_counter_that_has_more_than_was_lost_is_shared_with_others() {
     let [near, first, mut second, far] = quiet();
     second.queue_drops = Some(10);
     let frames = Frames { offered: 100, forwarded: 96, ..Frames::default() };
-    let (_, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    let (_, account) = account_frames(&frames, &mut bridged(near, first, second, far), LAST, Way::Out);
     assert_eq!(account.lost_at, lost_at(&[("qdisc", 4), ("unexplained", 0)]));
     assert_eq!(account.caveats.iter().map(|caveat| caveat.code()).collect::<Vec<_>>(), ["counters_shared"]);
 }
@@ -96,7 +96,7 @@ fn what_still_waits_in_a_queue_is_late_where_nothing_dropped_it() {
     let [near, first, mut second, far] = quiet();
     (second.queue_drops, second.queue_waiting) = (Some(3), 40);
     let frames = Frames { offered: 100, forwarded: 90, ..Frames::default() };
-    let (_, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    let (_, account) = account_frames(&frames, &mut bridged(near, first, second, far), LAST, Way::Out);
     assert_eq!(account.lost_at, lost_at(&[("late", 7), ("qdisc", 3), ("unexplained", 0)]));
     assert_eq!(account.caveats, [Caveat::StillQueued { lost: 10, queued: 7 }]);
 }
@@ -112,7 +112,7 @@ fn a_rule_is_named_by_the_kernels_reason_only_where_one_may_meet_frames() {
         grown.spaces[2].ruled = ruled;
         grown.reasons = Some(BTreeMap::from([(Place::Netfilter, 8)]));
         let frames = Frames { offered: 100, forwarded: 94, ..Frames::default() };
-        assert_eq!(account_frames(&frames, &grown, LAST).1.lost_at, places);
+        assert_eq!(account_frames(&frames, &mut grown, LAST, Way::Out).1.lost_at, places);
     }
 }
 
@@ -122,6 +122,7 @@ fn what_an_interface_of_hardware_missed_is_our_own_end() {
     far.receive_drops = 3;
     let spaces = vec![space(1, Role::Near, vec![near]), space(2, Role::Far, vec![far])];
     let frames = Frames { offered: 10, forwarded: 5, ..Frames::default() };
-    let (ours, account) = account_frames(&frames, &Snapshot { spaces, ..Snapshot::default() }, None);
+    let (ours, account) =
+        account_frames(&frames, &mut Snapshot { spaces, ..Snapshot::default() }, None, Way::Out);
     assert_eq!((ours, account.lost_at), (3, lost_at(&[("unexplained", 2)])));
 }

@@ -8,9 +8,10 @@ use dropline_search::{Limits, Preset};
 use dropline_targets::{Target, with_payload};
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
 use dropline_trial::{
-    Drain, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput, quantities,
+    Arrival, Drain, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput, quantities,
 };
 use dropline_verbs::arrival_argument;
+use dropline_verbs::back_to_back::BackToBackPlan;
 use dropline_verbs::plan::SearchPlan;
 use dropline_verbs::search_arguments::{Question, SearchArguments, Spelling};
 use dropline_verbs::trial::TrialPlan;
@@ -29,7 +30,7 @@ pub(crate) fn profiles(
         None => vec![Part::whole("out")],
         Some(_) if !target.takes_directions() => {
             return Err(Failure::usage("--directions: a udp:// target has one direction")
-                .advice("unequal directions are for exec: programs and sim: systems"));
+                .advice("directions are for exec: programs, sim: systems and link:"));
         }
         Some(text) => parts("--directions", text)?,
     };
@@ -175,6 +176,36 @@ pub(crate) fn searches(
         asked.plan(target.clone(), &question, profile, range, replayed.as_ref())
     };
     profiles(&args.traffic, &target, question.preset)?.into_iter().map(plan).collect()
+}
+
+/// The bursts of each frame size.
+pub(crate) fn bursts(args: &SearchArgs, repetitions: u32) -> Result<Vec<BackToBackPlan>, Failure> {
+    /// Bits a second of the rate where nobody says another, and bytes between two frames (preamble and gap, IEEE 802.3).
+    const LINE_BPS: f64 = 1e10;
+    const BETWEEN: u32 = 20;
+    /// A bucket fills again, and a queue gets empty.
+    const REST: Duration = Duration::from_millis(200);
+    let target = allowed(args.target.as_deref(), &args.traffic)?;
+    if !target.is_of_frames() || args.traffic.directions.is_some() {
+        return Err(Failure::usage("--back-to-back is for frames of one direction, of a link: target"));
+    }
+    let plan = |mut profile: TrafficProfile| {
+        if profile.arrival != Arrival::constant() {
+            return Err(Failure::usage(
+                "--back-to-back: frames of a burst leave one behind another, without --arrival",
+            ));
+        }
+        profile.drain.rest = profile.drain.rest.max(REST);
+        let frame_bits = f64::from(profile.packet.frame_bytes() + BETWEEN) * 8.0;
+        let rate = match &args.max_load {
+            Some(_) => {
+                arguments(args).range(&target, &profile, &mut |_| Err(Failure::usage("--max-load")))?.max()
+            }
+            None => Rate::pps(LINE_BPS / frame_bits).map_err(Failure::usage)?,
+        };
+        Ok(BackToBackPlan { target: target.clone(), profile, rate, repetitions })
+    };
+    profiles(&args.traffic, &target, None)?.into_iter().map(plan).collect()
 }
 
 /// The words of a search.

@@ -53,6 +53,9 @@ const BATCH: usize = 64;
 /// The sender in the kernel makes one frame at a time below this load; above, it makes some more before they leave together: what
 /// leaves late by that is 20 us at most.
 const ONE_BY_ONE_PPS: f64 = 50_000.0;
+/// So many frames leave together at most: half of what the ring of a pair of interfaces has room for, in which otherwise the last of a
+/// burst would be lost.
+const MOST_AT_ONCE: f64 = 128.0;
 /// Looks at the clock in one call of the sender in the kernel, and the least that they take: some 10 ns each.
 const SPINS: u64 = 1024;
 const SPIN_NS: u64 = SPINS * 10;
@@ -101,7 +104,7 @@ impl Sender {
 /// The kernel calls the sender again and again; it makes a frame when one is due, and none in other calls.
 fn live(device: &Map, maps: &Maps, frame: &Frame, from: &Opened, times: Times) -> Result<(), LinkError> {
     let refused = LinkError::of("sending live frames", LIVE_TAKES);
-    let batch = (times.load.as_pps() / ONE_BY_ONE_PPS).clamp(1.0, 256.0) as u64;
+    let batch = (times.load.as_pps() / ONE_BY_ONE_PPS).clamp(1.0, MOST_AT_ONCE) as u64;
     maps.set(Field::GiveUp, times.give_up_ns);
     maps.set(Field::Spins, SPINS / batch);
     let run = || {

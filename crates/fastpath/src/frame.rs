@@ -44,6 +44,13 @@ impl Default for Aim {
     }
 }
 
+impl Aim {
+    /// From where these go to where they come from.
+    pub fn back(&self) -> Self {
+        Self { source: self.destination, destination: self.source, ..self.clone() }
+    }
+}
+
 /// A frame of one trial, but for what tells it from the others: in the place of that there are zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {

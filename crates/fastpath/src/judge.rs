@@ -65,6 +65,7 @@ mod tests {
     use dropline_lab::{Pair, built_or_skipped};
     use dropline_payload::Tag;
     use dropline_trial::Packet;
+    use std::net::Ipv4Addr;
     use std::time::{Duration, Instant};
 
     const FRAMES: usize = 1000;
@@ -137,13 +138,18 @@ mod tests {
         let sum = u16::from_be_bytes([translated[40], translated[41]]).wrapping_sub(1);
         translated[40..42].copy_from_slice(&sum.to_be_bytes());
         frames.extend([tagged, translated]);
-        // Of the five trials before; of one before those, and of another program, which are nobody's here.
+        // Of the five trials before; of one before those and of an earlier process, long or short, which come late too; and of another
+        // program from another address, which is nobody's here.
         frames.extend((1..=7).map(|age| of(99, Tag(TAG.0 - age))));
-        frames.push(of(99, Tag(TAG.0 + 1000)));
+        frames.extend([99, 64, 200].map(|packet| of(packet, Tag(TAG.0 + 1000))));
+        let others = Aim { source: Ipv4Addr::new(10, 9, 0, 1), ..Aim::default() };
+        let packet = Packet::of_payload(99).unwrap();
+        let other = Tag(TAG.0 + 2000);
+        frames.push(Frame::new([2; 6], to.hardware, &others, packet, other).with(0, Frame::word(other, 0)));
         // And of one after it: the first frames of a trial have a tag before all others, and those of the last trial may still come.
         frames.push(of(99, Tag(TAG.0 + 1)));
-        let counts = send(&socket, &maps, &frames, 900 + 70 + 6 + 5 + 4 + places.len() as u64 + 2);
-        assert_eq!(counts, [900, 70, 6, 5, 4, places.len() as u64 + 2]);
+        let counts = send(&socket, &maps, &frames, 900 + 70 + 11 + 5 + 4 + places.len() as u64 + 2);
+        assert_eq!(counts, [900, 70, 11, 5, 4, places.len() as u64 + 2]);
         for index in 0..FRAMES {
             assert_eq!(maps.arrived(index).is_some(), index % 10 != 0, "{index}");
         }

@@ -16,13 +16,15 @@ mod lookout;
 mod maps;
 pub mod measurer;
 mod next_hop;
+mod one_way;
 mod options;
 mod outcome;
+mod performing;
 mod sys;
 
 pub use engine::Engine;
 pub use error::LinkError;
 pub use link_end::LinkEnd;
-pub use measurer::LinkMeasurer;
+pub use measurer::{LinkMeasurer, Usages};
 pub use next_hop::NextHop;
 pub use options::{Counting, Known, LinkOptions};

@@ -2,9 +2,9 @@
 //! whether a bridge still knows where they are to go.
 
 use crate::field::Field;
-use crate::link_end::Opened;
 use crate::maps::Maps;
-use crate::sys::{FrameSocket, now_ns};
+use crate::one_way::OneWay;
+use crate::sys::now_ns;
 use dropline_trial::number_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,21 +36,11 @@ impl Ended {
     }
 }
 
-/// What is looked after.
-pub(crate) struct Over<'a> {
-    pub(crate) ends: [&'a Opened; 2],
-    pub(crate) maps: &'a Maps,
-    /// By which a bridge is told, and what it is told.
-    pub(crate) teacher: &'a FrameSocket,
-    pub(crate) lesson: Vec<u8>,
-    pub(crate) stop: &'a AtomicBool,
-    /// What the way takes.
-    pub(crate) slowest: Duration,
-}
-
-/// Over one trial.
+/// Over one direction of a trial.
 pub(crate) struct Lookout<'a> {
-    over: Over<'a>,
+    one: &'a OneWay,
+    maps: &'a Maps,
+    stop: &'a AtomicBool,
     looked: Instant,
     /// Until when, after the start, both interfaces were seen to be what they were.
     seen_ns: u64,
@@ -69,29 +59,33 @@ struct Came {
 
 impl<'a> Lookout<'a> {
     /// Begins to look.
-    pub(crate) fn new(over: Over<'a>) -> Self {
+    pub(crate) fn new(one: &'a OneWay, maps: &'a Maps, stop: &'a AtomicBool) -> Self {
         let now = Instant::now();
-        Self { over, looked: now, seen_ns: 0, taught: now, heard: now, came: Came::default() }
+        Self { one, maps, stop, looked: now, seen_ns: 0, taught: now, heard: now, came: Came::default() }
     }
 
     /// Whether the trial has to end; frames leave meanwhile.
     pub(crate) fn look(&mut self) -> Option<Ended> {
         if self.taught.elapsed() >= TEACH {
-            self.over.teacher.send(std::slice::from_ref(&self.over.lesson));
+            self.one.teacher.send(&[self.one.lesson()]);
             self.taught = Instant::now();
         }
-        if self.over.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) {
             return Some(Ended { at_ns: self.passed_ns(), astray: None });
         }
         let changed = if self.looked.elapsed() >= LOOK_AT_ENDS { self.look_at_ends() } else { None };
         changed.or_else(|| self.listen())
     }
 
-    /// Whether an interface is not what it was; then the trial ended when both were seen last.
+    /// Whether an interface is not what it was. The one where frames leave: what is given to it then does not, so the trial ended when it
+    /// was seen last. The other one: frames left until now.
     pub(crate) fn look_at_ends(&mut self) -> Option<Ended> {
         let begun_ns = self.passed_ns();
-        if let Some(how) = self.over.ends.iter().find_map(|end| end.changed()) {
+        if let Some(how) = self.one.from.changed() {
             return Some(Ended { at_ns: self.seen_ns, astray: Some(how) });
+        }
+        if let Some(how) = self.one.to.changed() {
+            return Some(Ended { at_ns: self.passed_ns(), astray: Some(how) });
         }
         (self.looked, self.seen_ns) = (Instant::now(), begun_ns);
         None
@@ -99,20 +93,21 @@ impl<'a> Lookout<'a> {
 
     /// Whether nothing comes out any more.
     fn listen(&mut self) -> Option<Ended> {
-        let (unique, left) = (self.over.maps.get(Field::Unique), self.over.maps.get(Field::Next));
+        let (unique, left) = (self.maps.get(Field::Unique), self.maps.get(Field::Next));
         if unique != self.came.unique || self.came.left == 0 {
             (self.heard, self.came) = (Instant::now(), Came { unique, left });
         }
         let unanswered = left - self.came.left;
-        if self.heard.elapsed() <= SILENCE + self.over.slowest || unanswered <= UNANSWERED {
+        if self.heard.elapsed() <= SILENCE + self.one.slowest || unanswered <= UNANSWERED {
             return None;
         }
-        let (frames, [from, to]) = (number_of(unanswered, "frame"), self.over.ends.map(|end| &end.port));
+        let (frames, from, to) = (number_of(unanswered, "frame"), &self.one.from.port, &self.one.to.port);
         let astray = Some(format!("of {frames} that left by {from}, none came out at {to} for a second"));
         Some(Ended { at_ns: self.passed_ns(), astray })
     }
 
-    fn passed_ns(&self) -> u64 {
-        self.over.maps.epoch().map_or(0, |epoch_ns| now_ns().saturating_sub(epoch_ns))
+    /// Since the start.
+    pub(crate) fn passed_ns(&self) -> u64 {
+        self.maps.epoch().map_or(0, |epoch_ns| now_ns().saturating_sub(epoch_ns))
     }
 }

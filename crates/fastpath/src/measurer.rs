@@ -1,44 +1,40 @@
 //! Trials on what is between two interfaces of this machine.
 
-use crate::engine::{Engine, Sender, Times};
+use crate::engine::{Engine, Sender};
 use crate::error::LinkError;
 use crate::field::Field;
-use crate::frame::{Frame, LONGEST, learning};
-use crate::judge::Judge;
-use crate::link_end::{LinkEnd, Opened};
-use crate::lookout::{Ended, Lookout, Over};
-use crate::maps::Maps;
-use crate::next_hop::{Answering, written};
+use crate::frame::LONGEST;
+use crate::link_end::LinkEnd;
+use crate::lookout::Ended;
+use crate::next_hop::Answering;
+use crate::one_way::{OneWay, Prepared, Turn};
 use crate::options::{Counting, Known, LinkOptions};
-use crate::outcome::Done;
-use crate::sys::{FrameSocket, now_ns};
-use dropline_account::{Frames, Snapshot, account_frames};
-use dropline_payload::{Tag, Tags};
+use crate::outcome::{Done, Told, whole};
+use crate::performing::{LOOK, Task, perform};
+use crate::sys::now_ns;
+use dropline_account::{Frames, Snapshot, Way, account_frames};
+use dropline_payload::Tags;
 use dropline_trial::{
-    Arrival, Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, number_of,
+    Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, number_of, seed,
 };
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Performs trials: frames leave by one interface, and what comes out at the other is judged there by a program in the kernel.
+/// What tells how the two interfaces are used.
+pub type Usages = Box<dyn FnMut() -> [Known; 2]>;
+
+/// Performs trials: frames leave by one interface, and what comes out at the other is judged there by a program in the kernel; in one
+/// direction, or in both at once.
 pub struct LinkMeasurer {
-    from: Opened,
-    to: Opened,
-    sender: Sender,
-    /// The hardware address that frames are for.
-    hop: [u8; 6],
-    /// Answers whoever asks for ours, where a router is between.
+    ways: Vec<OneWay>,
+    /// Answers whoever asks for our addresses, where a router is between.
     _answering: Option<Answering>,
-    /// Why a better engine is not used.
-    instead: Option<String>,
-    /// What the slowest of the first frames took.
-    slowest: Duration,
-    /// Whether frames of the last trial still waited in a queue when it ended.
-    is_queued: bool,
-    judge: Judge,
-    /// Where a bridge is told from that `to` is behind its port.
-    teacher: FrameSocket,
+    /// How the interfaces are used, and what that was before the first trial.
+    usages: Usages,
+    known: [Known; 2],
+    /// The maps of the last trial, where frames of it may still come out.
+    unsettled: Vec<Prepared>,
     /// `None` where none can be read.
     counting: Option<Box<dyn Counting>>,
     profile: TrafficProfile,
@@ -50,14 +46,21 @@ pub struct LinkMeasurer {
 
 /// Frames of a trial that have room: 32 bytes each.
 const MOST: u64 = 1 << 24;
-/// The judge stays so long at most for what waits in a queue after the last trial: the system would take that for packets to it.
+/// The judge stays so long at most after the last frame of ours that came out, where more may: the system would take them for packets
+/// to it.
 const STAYS: Duration = Duration::from_secs(10);
-/// A look at how far the trial is.
-const LOOK: Duration = Duration::from_millis(2);
 /// Frames that are tried before anything else of a trial is sent, and how long they may take at least.
 const TRIED: u32 = 3;
 const TRY_PPS: f64 = 1_000.0;
 const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// What came of the first frames.
+#[derive(Clone, Copy, Default)]
+struct Tried {
+    came: u64,
+    /// Frames of earlier trials that came out before them.
+    late: u64,
+}
 
 impl LinkMeasurer {
     /// Looks at both interfaces, puts the judge in its place, and tries a few frames with what is to send.
@@ -65,7 +68,8 @@ impl LinkMeasurer {
     /// # Errors
     /// If an interface is not fit or not to be used, the privilege lacks, or nothing comes out.
     pub fn open(
-        [(from, of_first), (to, of_second)]: [(&LinkEnd, Known); 2],
+        [from, to]: [&LinkEnd; 2],
+        mut usages: Usages,
         profile: TrafficProfile,
         options: LinkOptions,
         counting: Option<Box<dyn Counting>>,
@@ -74,6 +78,7 @@ impl LinkMeasurer {
             return Err(LinkError::Same(from.to_string()));
         }
         let longest = LONGEST;
+        let is_routed = options.next_hops[0].is_some();
         match () {
             () if profile.packet.frame_bytes() > longest => {
                 let bytes = profile.packet.frame_bytes();
@@ -87,18 +92,30 @@ impl LinkMeasurer {
                     profile.arrival
                 )));
             }
-            () if profile.streams.len() > 1 || profile.directions.len() > 1 => {
-                return Err(LinkError::Profile("frames here are one stream in one direction".into()));
+            () if profile.streams.len() > 1 => {
+                return Err(LinkError::Profile(
+                    "frames here are one stream; flows= in the target makes more".into(),
+                ));
+            }
+            () if profile.directions.len() > 2 => {
+                return Err(LinkError::Profile(
+                    "two interfaces have two directions: the first named is from the first interface to the second".into(),
+                ));
+            }
+            () if profile.directions.len() == 2 && is_routed != options.next_hops[1].is_some() => {
+                return Err(LinkError::Profile(
+                    "a router between has an address on either side: in both directions write via=ITS_FIRST,ITS_SECOND, or mac= likewise"
+                        .into(),
+                ));
             }
             () => {}
         }
-        let (from, to) = (from.open()?, to.open()?);
-        for (port, known) in [(&from, &of_first), (&to, &of_second)] {
-            if let Some(how) = known.used.clone() {
-                return Err(LinkError::InUse { port: port.port.to_string(), how });
-            }
+        let known = usages();
+        let ends = [Arc::new(from.open()?), Arc::new(to.open()?)];
+        for (port, known) in ends.iter().zip(&known) {
+            refuse_used(port.port.to_string(), known, &options)?;
         }
-        let room = u64::from(from.seen.mtu.min(to.seen.mtu));
+        let room = u64::from(ends[0].seen.mtu.min(ends[1].seen.mtu));
         let ip_bytes = u64::from(profile.packet.payload_bytes()) + 28;
         if ip_bytes > room {
             return Err(LinkError::Profile(format!(
@@ -106,127 +123,153 @@ impl LinkMeasurer {
             )));
         }
         let tags = Tags::new(profile.seed, now_ns() ^ u64::from(std::process::id()) << 32);
-        let maps = Maps::new(1).map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
-        // Until the first trial nothing has its tag.
-        maps.set(Field::Tag, tags.of_trial(options.first_trial.wrapping_sub(1)).0.into());
-        let judge = Judge::at(&to, &maps)?;
-        let teacher = to.space.inside(|| FrameSocket::open(to.seen.index))?;
-        let teacher = teacher.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))?;
-        let (hop, answering) = match options.next_hop {
-            None => (to.hardware, None),
-            Some(next) => {
-                let answering = Answering::of([&from, &to], &options.aim)?;
-                (next.find(&from, &options.aim, &options.stop)?, Some(answering))
-            }
-        };
+        let of_none = tags.of_trial(options.first_trial.wrapping_sub(1));
+        let [first, second] = ends.each_ref();
+        let ways = [
+            ([first, second], Way::Out, options.aim.clone()),
+            ([second, first], Way::Back, options.aim.back()),
+        ];
+        let answering = is_routed
+            .then(|| Answering::of([first, second], &options.aim, profile.directions.len() == 2))
+            .transpose()?;
+        let ways = ways.iter().zip(&options.next_hops).zip(&profile.directions);
+        let ways = ways.map(|(((ends, way, aim), next_hop), direction)| {
+            let packet = (profile.packet, of_none);
+            OneWay::open((&direction.name, *way), *ends, aim, *next_hop, packet, &options.stop)
+        });
+        let ways = ways.collect::<Result<Vec<_>, _>>()?;
         let number = options.first_trial;
         let mut measurer = Self {
-            sender: Sender::packets(&from)?,
-            hop,
+            ways,
             _answering: answering,
-            instead: None,
-            slowest: Duration::ZERO,
-            is_queued: false,
+            usages,
+            known,
+            unsettled: Vec::new(),
             packets: None,
-            from,
-            to,
-            judge,
-            teacher,
             counting,
             profile,
             options,
             tags,
             number,
         };
-        measurer.choose(of_first.in_front)?;
+        (0..measurer.ways.len()).try_for_each(|way| measurer.choose(way))?;
         Ok(measurer)
     }
 
     /// In words: what sends and what judges, and why nothing better.
     pub fn means(&self) -> String {
-        let sender = match self.sender {
-            Sender::Live(_) => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
-            Sender::Packets(_) => "frames sent by a raw socket (packet(7), sendmmsg)",
-        };
-        let instead =
-            self.instead.as_ref().map(|why| format!("; not made in the kernel: {why}")).unwrap_or_default();
-        let hop =
-            self.options.next_hop.map(|_| format!(", by way of {}", written(self.hop))).unwrap_or_default();
-        format!("{sender}{hop}, {}{instead}", self.judge.words())
+        let mut means: Vec<String> = self.ways.iter().map(OneWay::means).collect();
+        means.dedup();
+        match means.as_slice() {
+            [one] => one.clone(),
+            each => {
+                let each = self.ways.iter().zip(each).map(|(one, means)| format!("{}: {means}", one.name));
+                each.collect::<Vec<_>>().join("; ")
+            }
+        }
     }
 
     /// Takes the best engine of which a few frames come out.
-    fn choose(&mut self, passed_by: Option<String>) -> Result<(), LinkError> {
+    fn choose(&mut self, way: usize) -> Result<(), LinkError> {
         if self.options.engine != Engine::Packet {
-            let why = match self.try_live(passed_by) {
+            let why = match self.try_live(way) {
                 Ok(None) => return Ok(()),
                 Ok(Some(why)) => why,
                 Err(LinkError::System { why, .. }) => why.to_string(),
                 Err(why) => return Err(why),
             };
             if self.options.engine == Engine::Xdp {
-                let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
-                return Err(LinkError::Engine { engine: "xdp", from, to, why });
+                return Err(self.ways[way].without(Engine::Xdp, why));
             }
-            self.instead = Some(why);
-            self.sender = Sender::packets(&self.from)?;
+            let one = &mut self.ways[way];
+            one.instead = Some(why);
+            one.sender = Sender::packets(&one.from)?;
         }
-        match self.try_frames()? {
-            0 => Err(self.nothing_came()),
+        match self.try_frames(way)?.came {
+            0 => Err(self.nothing_came(way)),
             _ => Ok(()),
         }
     }
 
     /// Lets the kernel make a few frames; why it cannot be what sends.
-    fn try_live(&mut self, passed_by: Option<String>) -> Result<Option<String>, LinkError> {
-        if let Some(what) = passed_by {
+    fn try_live(&mut self, way: usize) -> Result<Option<String>, LinkError> {
+        if let Some(what) = &self.known[way].in_front {
             return Ok(Some(format!(
-                "frames made there would pass by {what}, which is in front of the first interface"
+                "frames made there would pass by {what}, which is in front of the interface where they leave"
             )));
         }
-        self.sender = Sender::live(&self.from)?;
-        Ok(match self.try_frames()? {
+        let one = &mut self.ways[way];
+        one.sender = Sender::live(&one.from)?;
+        Ok(match self.try_frames(way)?.came {
             0 => Some(
-                "none of a few live frames came out. The driver of the first interface may not take them; one of a veth pair does so \
-                 where its other end has GRO on (ethtool -K OTHER_END gro on)"
+                "none of a few live frames came out. The driver of the interface where they leave may not take them; one of a veth pair \
+                 does so where its other end has GRO on (ethtool -K OTHER_END gro on)"
                     .into(),
             ),
             _ => None,
         })
     }
 
-    /// How many of a few frames come out, and how long the slowest took. They are sent before anything else is: what is behind the first
-    /// interface, and not before the second, gets no more than these.
-    fn try_frames(&mut self) -> Result<u64, LinkError> {
+    /// How many of a few frames come out, and how long the slowest took. They are sent before anything else is: what is behind the
+    /// interface where they leave, and not before the other, gets no more than these. They are waited for as long as frames of earlier
+    /// trials still come out before them.
+    fn try_frames(&mut self, way: usize) -> Result<Tried, LinkError> {
         let load = Rate::pps(TRY_PPS).map_err(|why| LinkError::Profile(why.to_string()))?;
         let gap_ns = (1e9 / TRY_PPS) as u64;
         let due_ns: Vec<u64> = (0..u64::from(TRIED)).map(|index| index * gap_ns).collect();
         let input = TrialInput { load, duration: Duration::from_nanos(gap_ns * u64::from(TRIED)) };
         // Of trial 0, which there is not.
-        let tag = self.tags.of_trial(self.options.first_trial.wrapping_sub(1));
-        let prepared = self.prepare(tag, &due_ns)?;
-        if let Some(why) = self.perform(&prepared, input)?.ended.and_then(|ended| ended.astray) {
+        let turn = Turn { tag: self.tags.of_trial(self.options.first_trial.wrapping_sub(1)), ..self.turn() };
+        let prepared = self.ways[way].prepare(turn, due_ns)?;
+        let task = Task { one: &self.ways[way], prepared: &prepared, input };
+        let performed = perform(&[task], &self.options.stop)?.pop();
+        if let Some(why) = performed.and_then(|done| done.ended).and_then(|ended| ended.astray) {
             return Err(LinkError::Astray(why));
         }
-        let until = Instant::now() + self.profile.drain.longest.max(LEAST_WAIT);
-        let came = || prepared.maps.get(Field::Unique);
-        while came() == 0 && Instant::now() < until && !self.is_stopped() {
+        let (mut seen, mut last) = (prepared.seen(), Instant::now());
+        let mut tried = Tried::default();
+        while tried.came == 0 && !self.is_stopped() {
+            if last.elapsed() > self.patience() && !(last.elapsed() < STAYS && self.waits()) {
+                break;
+            }
             std::thread::sleep(LOOK);
+            tried.came = prepared.maps.get(Field::Unique);
+            if prepared.seen() != seen {
+                (seen, last) = (prepared.seen(), Instant::now());
+            }
         }
         if self.is_stopped() {
             return Err(LinkError::Interrupted);
         }
+        tried.late = prepared.maps.get(Field::Late);
         let took = |index| Some(prepared.maps.arrived(index)?.saturating_sub(prepared.maps.departed(index)?));
-        self.slowest = Duration::from_nanos((0..due_ns.len()).filter_map(took).max().unwrap_or(0));
-        Ok(came())
+        let slowest = (0..prepared.due_ns.len()).filter_map(took).max().unwrap_or(0);
+        // Behind those of an earlier trial it is their wait.
+        if tried.late == 0 {
+            self.ways[way].slowest = Duration::from_nanos(slowest);
+        }
+        Ok(tried)
     }
 
-    fn nothing_came(&self) -> LinkError {
+    /// How long nothing may come out before the first frames are given up.
+    fn patience(&self) -> Duration {
+        self.profile.drain.longest.max(LEAST_WAIT)
+    }
+
+    fn nothing_came(&self, way: usize) -> LinkError {
         LinkError::NothingCame {
             sent: number_of(TRIED, "frame"),
-            from: self.from.port.to_string(),
-            to: self.to.port.to_string(),
-            waited: self.profile.drain.longest.max(LEAST_WAIT),
+            from: self.ways[way].from.port.to_string(),
+            to: self.ways[way].to.port.to_string(),
+            waited: self.patience(),
+        }
+    }
+
+    /// The tag of the next trial.
+    fn turn(&self) -> Turn {
+        Turn {
+            tag: self.tags.of_trial(self.number),
+            earlier: self.number.wrapping_add(1).saturating_sub(self.options.first_trial),
         }
     }
 
@@ -238,90 +281,38 @@ impl LinkMeasurer {
         self.options.stop.load(Ordering::Relaxed)
     }
 
-    /// Maps that hold all frames of a trial, and a judge that knows them.
-    fn prepare(&self, tag: Tag, due_ns: &[u64]) -> Result<Prepared, LinkError> {
-        let maps = Maps::new(due_ns.len() as u32)
-            .map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
-        let frame = Frame::new(self.from.hardware, self.hop, &self.options.aim, self.profile.packet, tag);
-        maps.expect(
-            &frame,
-            self.to.hardware,
-            tag,
-            self.number.wrapping_add(1).saturating_sub(self.options.first_trial),
-        );
-        (0..due_ns.len()).for_each(|index| maps.set_word(index, Frame::word(tag, index as u64)));
-        self.judge.turn_to(&maps)?;
-        self.teacher.send(&[self.lesson()]);
-        due_ns.iter().enumerate().for_each(|(index, due_ns)| maps.set_due(index, *due_ns));
-        maps.set(Field::Count, due_ns.len() as u64);
-        Ok(Prepared { maps, frame })
-    }
-
-    /// What tells a bridge where the second interface is.
-    fn lesson(&self) -> Vec<u8> {
-        learning(self.to.hardware, self.from.hardware, self.options.aim.vlan)
-    }
-
-    /// Sends them; what the system refused, and the end of the trial where that is before its time.
-    fn perform(&self, prepared: &Prepared, input: TrialInput) -> Result<Performed, LinkError> {
-        let Prepared { maps, frame } = prepared;
-        let end_ns = input.duration.as_nanos() as u64;
-        let give_up = (input.duration / 100).max(Duration::from_millis(25));
-        let times = Times { end_ns, give_up_ns: end_ns + give_up.as_nanos() as u64, load: input.load };
-        let mut lookout = Lookout::new(Over {
-            ends: [&self.from, &self.to],
-            maps,
-            teacher: &self.teacher,
-            lesson: self.lesson(),
-            stop: &self.options.stop,
-            slowest: self.slowest,
-        });
-        std::thread::scope(|scope| {
-            let (sender, from) = (&self.sender, &self.from);
-            let send = move || sender.send(maps, frame, from, times);
-            let sending = std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, send);
-            let sending = sending.map_err(LinkError::Thread)?;
-            let mut ended = None;
-            while !sending.is_finished() {
-                if ended.is_none() {
-                    ended = lookout.look();
-                    maps.set(Field::Stop, maps.get(Field::Stop) | u64::from(ended.is_some()));
-                }
-                std::thread::sleep(LOOK);
-            }
-            let sent = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match ended.or_else(|| lookout.look_at_ends()) {
-                // What the system said of an interface that is not there any more is known by that.
-                Some(ended) => Ok(Performed { refused: sent.unwrap_or_default(), ended: Some(ended) }),
-                None => Ok(Performed { refused: sent?, ended: None }),
-            }
-        })
+    fn waits(&mut self) -> bool {
+        self.counting.as_mut().is_some_and(|counting| counting.waiting() > 0)
     }
 
     /// Waits for frames that are on their way: until all came, or none did for longer than the slowest of the first frames took and
-    /// none waits in a queue.
-    fn drain(&mut self, maps: &Maps, offered: u64) {
+    /// none waits in a queue. Says whether more may still come.
+    fn drain(&mut self, prepared: &[Prepared], offered: u64) -> bool {
         let drain = self.profile.drain;
+        let slowest = self.ways.iter().map(|one| one.slowest).max().unwrap_or_default();
+        let unique = || prepared.iter().map(|one| one.maps.get(Field::Unique)).sum::<u64>();
         let begun = Instant::now();
         let (mut seen, mut last) = (0, begun);
         while begun.elapsed() < drain.longest && !self.is_stopped() {
-            let unique = maps.get(Field::Unique);
+            let unique = unique();
             if unique != seen {
                 (seen, last) = (unique, Instant::now());
             }
             if let Some(quiet) = drain.quiet {
-                let is_quiet = last.elapsed() >= quiet + self.slowest;
-                if unique >= offered || is_quiet && self.counting.as_mut().is_none_or(|it| it.waiting() == 0)
-                {
-                    return;
+                let is_quiet = last.elapsed() >= quiet + slowest;
+                if unique >= offered || is_quiet && !self.waits() {
+                    return false;
                 }
             }
             std::thread::sleep(LOOK);
         }
+        let is_quiet = last.elapsed() >= drain.quiet.unwrap_or_default() + slowest;
+        unique() < offered && !(is_quiet && !self.waits())
     }
 
-    /// Says in the trial where its frames were lost.
-    fn account(&mut self, trial: &mut Trial, grown: &Snapshot) {
+    /// Says in the trial of one direction where its frames were lost.
+    fn account(&self, told: &mut Told, grown: &mut Snapshot, way: Way) {
+        let trial = &mut told.trial;
         let frames = Frames {
             offered: trial.offered,
             forwarded: trial.forwarded,
@@ -330,57 +321,89 @@ impl LinkMeasurer {
             changed: trial.reply_changed.unwrap_or(0),
             refused: trial.refused.values().sum(),
         };
-        let (generator_lost, account) =
-            account_frames(&frames, grown, self.counting.as_ref().and_then(|counting| counting.last()));
+        let last = self.counting.as_ref().and_then(|counting| counting.last(way));
+        let (generator_lost, account) = account_frames(&frames, grown, last, way);
         trial.generator_lost = generator_lost;
-        if generator_lost > 0 {
-            trial.caveats.push(Caveat::GeneratorLost { dropped: generator_lost });
-        }
-        self.is_queued = account.caveats.iter().any(|caveat| matches!(caveat, Caveat::StillQueued { .. }));
         trial.caveats.extend(account.caveats);
-        if account.lost_at.get("unexplained").is_some_and(|&frames| frames > 0) {
-            trial.caveats.extend(self.counting.iter().flat_map(|counting| counting.unseen()));
-        }
         trial.lost_at = Some(account.lost_at);
-        let doubts = [trial.doubted_loss(), trial.doubted_delays()];
-        trial.caveats.extend(doubts.into_iter().flatten());
     }
 
-    /// The departures of a trial.
-    fn due(&self, arrival: &Arrival, input: TrialInput, seed: u64) -> Result<Vec<u64>, LinkError> {
-        let most = MOST;
+    /// The load of each direction: its share, the last one what is left.
+    fn inputs(&self, input: TrialInput) -> Vec<TrialInput> {
+        let parts = &self.profile.directions;
+        let all: u128 = parts.iter().map(|part| u128::from(part.share)).sum();
+        let mut left = input.load.as_millipps();
+        let each = parts.iter().enumerate().map(|(at, part)| {
+            let share = u128::from(input.load.as_millipps()) * u128::from(part.share) / all.max(1);
+            let load = if at + 1 == parts.len() { left } else { (share as u64).min(left) };
+            left -= load;
+            TrialInput { load: Rate::from_millipps(load), ..input }
+        });
+        each.collect()
+    }
+
+    /// The departures of a trial in one direction.
+    fn due(&self, input: TrialInput, seed: u64) -> Result<Vec<u64>, LinkError> {
+        let most = MOST / self.ways.len() as u64;
         let expected = input.load.packets_in(input.duration);
         if expected > most + most / 4 {
             return Err(LinkError::Frames { frames: expected, most });
         }
-        let due_ns: Vec<u64> = arrival.departures(input, seed).take(most as usize + 1).collect();
+        let departures = self.profile.arrival.departures(input, seed);
+        let due_ns: Vec<u64> = departures.take(most as usize + 1).collect();
         match due_ns.len() as u64 {
             0 => Err(LinkError::Frames { frames: 0, most }),
             frames if frames > most => Err(LinkError::Frames { frames: expected.max(frames), most }),
             _ => Ok(due_ns),
         }
     }
+
+    /// What became of how the interfaces are used, in words, where that is not what it was before the first trial.
+    fn changed_use(&mut self) -> Option<String> {
+        let now = (self.usages)();
+        let ends = [&self.ways[0].from, &self.ways[0].to];
+        let changes = now.iter().zip(&self.known).zip(ends).find_map(|((now, before), end)| {
+            let port = &end.port;
+            match (&now.used, &now.in_front) {
+                (Some(how), _) if now.used != before.used => Some(format!("{port} {how}")),
+                (None, _) if before.used.is_some() => {
+                    Some(format!("{port} is not used any more as it was before the trial"))
+                }
+                (_, Some(what)) if now.in_front != before.in_front => {
+                    Some(format!("{what} in front of {port}"))
+                }
+                _ => None,
+            }
+        });
+        self.known = now;
+        changes
+    }
 }
 
-/// What was done while frames left.
-struct Performed {
-    refused: BTreeMap<String, u64>,
-    ended: Option<Ended>,
-}
-
-/// A trial that can begin.
-struct Prepared {
-    maps: Maps,
-    frame: Frame,
+/// Refuses an interface that others use, where they mind.
+fn refuse_used(port: String, known: &Known, options: &LinkOptions) -> Result<(), LinkError> {
+    match known.used.clone().filter(|_| !options.though_used) {
+        Some(how) => Err(LinkError::InUse { port, how }),
+        None => Ok(()),
+    }
 }
 
 impl Drop for LinkMeasurer {
+    /// What comes out late is taken by the judge, as long as any does: whatever is on the interface, or behind it, gets none.
     fn drop(&mut self) {
-        let until = Instant::now() + STAYS.max(self.profile.drain.longest);
-        let is_queued = self.is_queued && !self.is_stopped();
-        let mut waits = || self.counting.as_mut().is_some_and(|counting| counting.waiting() > 0);
-        while is_queued && Instant::now() < until && waits() {
-            std::thread::sleep(10 * LOOK);
+        let unsettled = std::mem::take(&mut self.unsettled);
+        let seen = || unsettled.iter().map(Prepared::seen).sum::<u64>();
+        let slowest = self.ways.iter().map(|one| one.slowest).max().unwrap_or_default();
+        let quiet = self.profile.drain.quiet.unwrap_or_default().max(Duration::from_millis(100)) + slowest;
+        let (mut counted, mut last) = (seen(), Instant::now());
+        while !unsettled.is_empty() && last.elapsed() < STAYS.max(self.profile.drain.longest) {
+            if self.is_stopped() && last.elapsed() > quiet || last.elapsed() > quiet && !self.waits() {
+                return;
+            }
+            std::thread::sleep(5 * LOOK);
+            if seen() != counted {
+                (counted, last) = (seen(), Instant::now());
+            }
         }
     }
 }
@@ -394,40 +417,94 @@ impl Measurer for LinkMeasurer {
             return Err(LinkError::Interrupted);
         }
         let number = self.number;
-        if number != self.options.first_trial && self.try_frames()? == 0 {
-            return Err(self.nothing_came());
+        let mut late = vec![0; self.ways.len()];
+        if number != self.options.first_trial {
+            for (end, known) in [&self.ways[0].from, &self.ways[0].to].into_iter().zip(&self.known) {
+                refuse_used(end.port.to_string(), known, &self.options)?;
+            }
+            for way in 0..self.ways.len() {
+                let tried = self.try_frames(way)?;
+                if tried.came == 0 {
+                    return Err(self.nothing_came(way));
+                }
+                late[way] = tried.late;
+            }
         }
-        let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
-        let due_ns = self.due(&self.profile.arrival, input, trial.seed)?;
-        let prepared = self.prepare(self.tags.of_trial(number), &due_ns)?;
+        self.unsettled.clear();
+        let trial_seed = self.profile.trial_seed(number);
+        let inputs = self.inputs(input);
+        let mut prepared = Vec::new();
+        for (way, (one, &input)) in (0..).zip(self.ways.iter().zip(&inputs)) {
+            let seed = if way == 0 { trial_seed } else { seed::of_trial(trial_seed, way) };
+            prepared.push(one.prepare(self.turn(), self.due(input, seed)?)?);
+        }
         let before = self.read();
-        let Performed { refused, mut ended } = self.perform(&prepared, input)?;
+        let tasks = self.ways.iter().zip(&prepared).zip(&inputs);
+        let tasks: Vec<Task<'_>> =
+            tasks.map(|((one, prepared), &input)| Task { one, prepared, input }).collect();
+        let mut performed = perform(&tasks, &self.options.stop)?;
         self.number += 1;
-        let offered = prepared.maps.get(Field::Next).saturating_sub(refused.values().sum());
-        self.drain(&prepared.maps, offered);
-        if let Some(how) = self.to.changed().filter(|_| ended.is_none()) {
-            ended = Some(Ended { at_ns: input.duration.as_nanos() as u64, astray: Some(how) });
+        let refused: u64 = performed.iter().flat_map(|done| done.refused.values()).sum();
+        let left: u64 = prepared.iter().map(|one| one.maps.get(Field::Next)).sum();
+        let is_unsettled = self.drain(&prepared, left.saturating_sub(refused));
+        if performed.iter().all(|done| done.ended.is_none()) {
+            let gone = [&self.ways[0].from, &self.ways[0].to].into_iter().find_map(|end| end.changed());
+            let at_ns = input.duration.as_nanos() as u64;
+            let ended = gone.map(|how| Ended { at_ns, astray: Some(how) });
+            performed.iter_mut().for_each(|done| done.ended.clone_from(&ended));
         }
-        let ended = ended.map(|ended| ended.not_before_what_came(&prepared.maps));
-        let grown = self.read().since(&before);
-        trial.refused = refused;
-        let keep = self.options.keep_packets;
-        let mut packets = (keep > 0).then(|| PacketTimes::with_room(keep.min(due_ns.len()), true));
-        let done = Done {
-            maps: &prepared.maps,
-            due_ns: &due_ns,
-            epoch_ns: prepared.maps.epoch().unwrap_or(0),
-            ended: ended.as_ref(),
-            slices: self.options.slices,
-            leaves_by: self.from.port.interface(),
-            arrival: &self.profile.arrival,
-        };
-        done.tell(&mut trial, packets.as_mut());
-        if let Some(ended) = ended.filter(|_| trial.offered == 0) {
+        let mut grown = self.read().since(&before);
+        let ended: Vec<_> = performed
+            .iter_mut()
+            .zip(&prepared)
+            .map(|(done, prepared)| done.ended.take().map(|one| one.not_before_what_came(&prepared.maps)))
+            .collect();
+        // All directions are cut alike.
+        let lasted = ended.iter().flatten().map(|one| one.at_ns.max(1)).max().map(Duration::from_nanos);
+        let lasted = lasted.map_or(input.duration, |lasted| lasted.min(input.duration));
+        // Which direction a frame is of has no room there.
+        let mut packets = (self.options.keep_packets > 0 && prepared.len() == 1)
+            .then(|| PacketTimes::with_room(self.options.keep_packets.min(prepared[0].due_ns.len()), true));
+        let mut told = Vec::new();
+        for (way, done) in performed.into_iter().enumerate() {
+            let (one, prepared) = (&self.ways[way], &prepared[way]);
+            let mut trial = Trial::new(number, inputs[way], trial_seed);
+            (trial.refused, trial.duration) = (done.refused, lasted);
+            let done = Done {
+                maps: &prepared.maps,
+                due_ns: &prepared.due_ns,
+                epoch_ns: prepared.maps.epoch().unwrap_or(0),
+                ended: ended[way].as_ref(),
+                slices: self.options.slices,
+                arrival: &self.profile.arrival,
+            };
+            let names = (one.name.as_str(), one.from.port.interface());
+            let mut one_told = done.tell(names, trial, packets.as_mut());
+            one_told.trial.late = one_told.trial.late.map(|more| more + late[way]);
+            self.account(&mut one_told, &mut grown, one.way);
+            told.push(one_told);
+        }
+        let mut trial = whole(input, told);
+        if let Some(ended) = ended.into_iter().flatten().find(|_| trial.offered == 0) {
             return Err(ended.astray.map_or(LinkError::Interrupted, LinkError::Astray));
         }
+        if let Some(rule) = self.changed_use() {
+            trial.caveats.push(Caveat::RuleAppeared { rule });
+        }
         self.packets = packets;
-        self.account(&mut trial, &grown);
+        if trial
+            .lost_at
+            .as_ref()
+            .and_then(|places| places.get("unexplained"))
+            .is_some_and(|&frames| frames > 0)
+        {
+            trial.caveats.extend(self.counting.iter().flat_map(|counting| counting.unseen()));
+        }
+        let doubts = [trial.doubted_loss(), trial.doubted_delays()];
+        trial.caveats.extend(doubts.into_iter().flatten());
+        if is_unsettled {
+            self.unsettled = prepared;
+        }
         std::thread::sleep(self.profile.drain.rest);
         trial.elapsed = begun.elapsed();
         Ok(trial)

@@ -61,10 +61,12 @@ pub(crate) struct Answering {
 }
 
 impl Answering {
-    /// For the addresses that frames come from at the first end, and for the one that they go to at the other.
-    pub(crate) fn of([from, to]: [&Opened; 2], aim: &Aim) -> Result<Self, LinkError> {
+    /// For the addresses that frames come from at the first end, and for the one that they go to at the other; in both directions for
+    /// those that they come from at either.
+    pub(crate) fn of([from, to]: [&Opened; 2], aim: &Aim, both: bool) -> Result<Self, LinkError> {
+        let at_second = if both { aim.flows } else { 1 };
         let mut answering = Self { ended: Arc::default(), threads: Vec::new() };
-        for (port, first, count) in [(from, aim.source, aim.flows), (to, aim.destination, 1)] {
+        for (port, first, count) in [(from, aim.source, aim.flows), (to, aim.destination, at_second)] {
             let socket = listening(port)?;
             let (hardware, vlan, ended) = (port.hardware, aim.vlan, Arc::clone(&answering.ended));
             let is_ours =

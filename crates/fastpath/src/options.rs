@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::frame::Aim;
 use crate::next_hop::NextHop;
-use dropline_account::Snapshot;
+use dropline_account::{Snapshot, Way};
 use dropline_trial::Caveat;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,8 +15,10 @@ pub struct LinkOptions {
     pub engine: Engine,
     /// Between whom frames go.
     pub aim: Aim,
-    /// Who forwards them, where that is not a bridge.
-    pub next_hop: Option<NextHop>,
+    /// Who forwards them, where that is not a bridge: what leaves by the first interface, and what by the second.
+    pub next_hops: [Option<NextHop>; 2],
+    /// Whether the interfaces may be ones that others use.
+    pub though_used: bool,
     /// Slices of each trial.
     pub slices: Option<u32>,
     /// Frames whose times are kept one by one; 0 keeps none.
@@ -30,7 +32,7 @@ pub struct LinkOptions {
 /// What is known of an interface beside what it is itself.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// How others use it, in words that follow its name, where they mind.
+    /// How others use it, in words that follow its name.
     pub used: Option<String>,
     /// What stands in front of it that frames made in the kernel would pass by.
     pub in_front: Option<String>,
@@ -45,8 +47,8 @@ pub trait Counting {
     fn waiting(&mut self) -> u64;
 
     /// The interface from which frames arrive at the one where they come out: its namespace and number. What it drops found no room
-    /// at our own end.
-    fn last(&self) -> Option<(u64, u32)>;
+    /// at our own end. `Back` is from the second interface to the first.
+    fn last(&self, way: Way) -> Option<(u64, u32)>;
 
     /// What could not be looked at.
     fn unseen(&self) -> Vec<Caveat>;

@@ -1,16 +1,16 @@
-//! From the slots of a trial's frames to its counts, delays and slices.
+//! From the slots of a trial's frames to its counts, delays and slices, in each direction and in all.
 
 use crate::field::Field;
 use crate::lookout::Ended;
 use crate::maps::Maps;
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
-    Arrival, ArrivalFidelity, Caveat, Delay, DelayKind, Departed, Disturbance, Observed, PacketTimes, Slice,
-    Stamp, Trial, TrialInput,
+    Arrival, ArrivalFidelity, Caveat, Delay, DelayKind, Departed, Direction, Disturbance, Extra, Observed,
+    PacketTimes, Slice, Stamp, Trial, TrialInput,
 };
 use std::time::Duration;
 
-/// What was done.
+/// What was done in one direction.
 pub(crate) struct Done<'a> {
     pub(crate) maps: &'a Maps,
     /// When each frame was due, after the start.
@@ -20,9 +20,107 @@ pub(crate) struct Done<'a> {
     /// Its end, where that was before its time.
     pub(crate) ended: Option<&'a Ended>,
     pub(crate) slices: Option<u32>,
-    /// The interface where frames leave.
-    pub(crate) leaves_by: &'a str,
     pub(crate) arrival: &'a Arrival,
+}
+
+/// One direction of a trial as it is told.
+pub(crate) struct Told {
+    pub(crate) name: String,
+    /// The interface where its frames leave.
+    pub(crate) leaves_by: String,
+    pub(crate) trial: Trial,
+    slices: Sliced,
+}
+
+/// The delays of each slice, and how many frames were offered and forwarded in it.
+struct Sliced {
+    delays: Slices,
+    counted: Vec<(u64, u64)>,
+}
+
+/// A trial of all its directions; of several, each is kept beside their sum. The first one's caveats of frames are those of all.
+pub(crate) fn whole(input: TrialInput, mut told: Vec<Told>) -> Trial {
+    let directions: Vec<Direction> = match told.len() {
+        1 => Vec::new(),
+        _ => told.iter().map(|one| Direction::of(&one.name, &one.trial)).collect(),
+    };
+    let mut rest = told.drain(1..).collect::<Vec<_>>().into_iter();
+    let Some(Told { mut trial, mut slices, mut leaves_by, .. }) = told.pop() else {
+        return Trial::new(0, input, 0);
+    };
+    trial.input = input;
+    if let Some(Told { trial: other, slices: others, leaves_by: by, .. }) = rest.next() {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        trial.intended = sum(trial.intended, other.intended);
+        trial.offered += other.offered;
+        trial.forwarded += other.forwarded;
+        trial.generator_lost += other.generator_lost;
+        for (mine, theirs) in [
+            (&mut trial.duplicated, other.duplicated),
+            (&mut trial.reordered, other.reordered),
+            (&mut trial.late, other.late),
+            (&mut trial.reply_truncated, other.reply_truncated),
+            (&mut trial.reply_extended, other.reply_extended),
+            (&mut trial.reply_changed, other.reply_changed),
+        ] {
+            *mine = sum(*mine, theirs);
+        }
+        for (mine, theirs) in [
+            (&mut trial.delay, &other.delay),
+            (&mut trial.service_delay, &other.service_delay),
+            (&mut trial.lateness, &other.lateness),
+        ] {
+            mine.merge(theirs);
+        }
+        for (error, frames) in other.refused {
+            *trial.refused.entry(error).or_default() += frames;
+        }
+        for (place, frames) in other.lost_at.unwrap_or_default() {
+            *trial.lost_at.get_or_insert_default().entry(place).or_default() += frames;
+        }
+        if let (Some(mine), Some(theirs)) = (&mut trial.disturbance, other.disturbance) {
+            mine.displaced += theirs.displaced;
+        }
+        // Of two processes nobody asked for their sum.
+        trial.kept = None;
+        let is_new = |caveat: &Caveat| !trial.caveats.contains(caveat);
+        let more: Vec<Caveat> = other.caveats.into_iter().filter(is_new).collect();
+        trial.caveats.extend(more);
+        slices.delays.merge(&others.delays);
+        for (mine, theirs) in slices.counted.iter_mut().zip(others.counted) {
+            *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
+        }
+        leaves_by = format!("{leaves_by} and {by}");
+        trial.extra = Some(Extra::Directions(directions));
+    }
+    trial.slices = slices.slices();
+    let (intended, offered) = (trial.intended.unwrap_or(0), trial.offered);
+    if offered < intended {
+        let most = trial.refused.iter().max_by_key(|(_, frames)| **frames);
+        let error =
+            most.filter(|(_, frames)| 2 * **frames >= intended - offered).map(|(error, _)| error.clone());
+        let interface = error.is_some().then_some(leaves_by);
+        trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
+    }
+    if trial.generator_lost > 0 {
+        trial.caveats.push(Caveat::GeneratorLost { dropped: trial.generator_lost });
+    }
+    trial
+}
+
+impl Sliced {
+    fn slices(&self) -> Vec<Slice> {
+        let cut = self.delays.cut();
+        let recorders = self.delays.iter().zip(&self.counted).enumerate();
+        recorders
+            .map(|(slice, (recorder, &(offered, forwarded)))| Slice {
+                duration: Duration::from_nanos(cut.length_ns(slice)),
+                offered,
+                forwarded,
+                delay: Some(recorder.recorded()),
+            })
+            .collect()
+    }
 }
 
 /// A delay that may be below zero, as where two CPUs' clocks differ by a few ns.
@@ -50,11 +148,15 @@ impl Delays {
 }
 
 impl Done<'_> {
-    /// Says it in the trial; `packets` has room for the times of single frames.
-    pub(crate) fn tell(&self, trial: &mut Trial, mut packets: Option<&mut PacketTimes>) {
+    /// Says it in a trial, which has its duration; `packets` has room for the times of single frames.
+    pub(crate) fn tell(
+        &self,
+        (name, leaves_by): (&str, &str),
+        mut trial: Trial,
+        mut packets: Option<&mut PacketTimes>,
+    ) -> Told {
         let input = trial.input;
         if let Some(ended) = self.ended {
-            trial.duration = Duration::from_nanos(ended.at_ns.max(1)).min(input.duration);
             trial.caveats.push(match &ended.astray {
                 None => Caveat::Interrupted,
                 Some(rule) => Caveat::RuleAppeared { rule: rule.clone() },
@@ -111,15 +213,6 @@ impl Done<'_> {
         (trial.delay, trial.service_delay, trial.lateness) =
             (delay.delay(), service.delay(), lateness.delay());
         trial.disturbance = Some(Disturbance { displaced, waited: Duration::ZERO });
-        trial.slices = (0..cut.slices())
-            .zip(slices.iter())
-            .map(|(slice, recorder)| Slice {
-                duration: Duration::from_nanos(cut.length_ns(slice)),
-                offered: counted[slice].0,
-                forwarded: counted[slice].1,
-                delay: Some(recorder.recorded()),
-            })
-            .collect();
         trial.caveats.extend(cut.fewer().map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
         let observed = Observed {
             intended: trial.intended,
@@ -130,15 +223,8 @@ impl Done<'_> {
         };
         let asked = TrialInput { duration: trial.duration, ..input };
         trial.kept = Some(ArrivalFidelity::of(self.arrival, asked, trial.seed, &observed));
-        let intended = intended as u64;
-        if trial.offered < intended {
-            let offered = trial.offered;
-            let most = trial.refused.iter().max_by_key(|(_, frames)| **frames);
-            let error =
-                most.filter(|(_, frames)| 2 * **frames >= intended - offered).map(|(error, _)| error.clone());
-            let interface = error.is_some().then(|| self.leaves_by.to_owned());
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
-        }
+        let slices = Sliced { delays: slices, counted };
+        Told { name: name.into(), leaves_by: leaves_by.into(), trial, slices }
     }
 
     /// Frames that were due in so long; of a trial that was ended, those whose turn had come.

@@ -167,9 +167,32 @@ impl Entry {
         differ >= self.bits.into()
     }
 
-    /// Whether it leads to all addresses, or to half of them: two such routes make one to all.
-    pub fn is_wide(&self) -> bool {
-        self.bits <= 1
+    /// Whether these together lead to half of all addresses or more, as a default route does, whole or in parts: of IPv4, or of IPv6's
+    /// global ones (2000::/3).
+    pub fn are_wide<'a>(routes: impl IntoIterator<Item = &'a Self>) -> bool {
+        const GLOBAL: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0);
+        const GLOBAL_BITS: u8 = 3;
+        let is_global = |to: Ipv6Addr| to.to_bits() >> 125 == GLOBAL.to_bits() >> 125;
+        let routes: BTreeSet<(u8, IpAddr)> = routes.into_iter().map(|route| (route.bits, route.to)).collect();
+        let mut counted: Vec<Self> = Vec::new();
+        let (mut of_v4, mut of_v6) = (0.0, 0.0);
+        // Widest first: what lies in one that was counted is in it.
+        for (bits, to) in routes {
+            if counted.iter().any(|wider| wider.leads_to(to)) {
+                continue;
+            }
+            let route = Self { to, bits, through: Vec::new() };
+            match to {
+                IpAddr::V4(_) => of_v4 += 0.5_f64.powi(bits.into()),
+                IpAddr::V6(_) if route.leads_to(GLOBAL.into()) && bits <= GLOBAL_BITS => of_v6 = 1.0,
+                IpAddr::V6(to) if is_global(to) => {
+                    of_v6 += 0.5_f64.powi(i32::from(bits) - i32::from(GLOBAL_BITS))
+                }
+                IpAddr::V6(_) => {}
+            }
+            counted.push(route);
+        }
+        of_v4 >= 0.5 || of_v6 >= 0.5
     }
 }
 
@@ -257,19 +280,50 @@ mod tests {
     }
 
     #[test]
+    fn routes_to_half_of_all_addresses_are_as_a_default_route_in_however_many_parts() {
+        let wide = |words: &[&str]| {
+            let read = |word: &&str| {
+                let (to, bits) = word.split_once('/').unwrap();
+                Entry { to: to.parse().unwrap(), bits: bits.parse().unwrap(), through: vec![7] }
+            };
+            Entry::are_wide(&words.iter().map(read).collect::<Vec<_>>())
+        };
+        for words in [
+            &["0.0.0.0/0"][..],
+            &["128.0.0.0/1"],
+            &["0.0.0.0/2", "64.0.0.0/2", "128.0.0.0/2", "192.0.0.0/2"],
+            &["0.0.0.0/3", "32.0.0.0/3", "64.0.0.0/3", "96.0.0.0/3"],
+            &["::/0"],
+            &["2000::/3"],
+            &["2000::/4"],
+            &["2000::/5", "2800::/5"],
+        ] {
+            assert!(wide(words), "{words:?}");
+        }
+        for words in [
+            &["0.0.0.0/2"][..],
+            &["0.0.0.0/2", "0.0.0.0/3", "0.0.0.0/2", "32.0.0.0/3"],
+            &["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+            &["fe80::/10", "fc00::/7", "ff00::/8"],
+            &["2001:db8::/32"],
+        ] {
+            assert!(!wide(words), "{words:?}");
+        }
+    }
+
+    #[test]
     fn a_route_of_any_table_leads_to_what_its_bits_say_by_all_its_interfaces() {
         let by = |index: u32| attribute(4, &index.to_ne_bytes());
         let half = read(IPV4, 1, 1, &[attribute(1, &[128, 0, 0, 0]), by(7)]).unwrap();
-        assert_eq!((half.is_wide(), half.through.as_slice()), (true, &[7][..]));
+        assert_eq!((Entry::are_wide([&half]), half.through.as_slice()), (true, &[7][..]));
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         assert_eq!(
             ["198.18.0.1", "10.0.0.1", "fe80::1"].map(|to| half.leads_to(address(to))),
             [true, false, false]
         );
         let net = read(IPV4, 15, 1, &[attribute(1, &[198, 18, 0, 0]), by(7)]).unwrap();
-        assert!(
-            net.leads_to(address("198.19.255.1")) && !net.leads_to(address("198.20.0.1")) && !net.is_wide()
-        );
+        assert!(net.leads_to(address("198.19.255.1")) && !net.leads_to(address("198.20.0.1")));
+        assert!(!Entry::are_wide([&net]));
         let hop = |index: u32, more: &[u8]| {
             let length = 8 + more.len() as u16;
             [&length.to_ne_bytes()[..], &[0, 0], &index.to_ne_bytes(), more].concat()

@@ -11,6 +11,7 @@ pub mod compared_searches;
 pub mod count;
 pub mod cycles_line;
 pub mod delay_line;
+pub mod direction_line;
 pub mod distribution;
 pub mod drift;
 pub mod environment;
@@ -34,7 +35,7 @@ pub mod watched_line;
 mod words;
 
 pub use dropline_account::{Explanation, Site, explanation, losses, remedy};
-pub use dropline_stats::{Histogram, sample};
+pub use dropline_stats::{Histogram, sample, special};
 pub use dropline_trial::{Fidelity, Part};
 
 pub use arrivals_line::{ArrivalsLine, SpacedLine, ThoughtLine};
@@ -44,6 +45,7 @@ pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine}
 pub use count::{Count, Sum};
 pub use cycles_line::{BetweenLine, CyclesLine};
 pub use delay_line::{DelayLine, NegativeLine};
+pub use direction_line::DirectionLine;
 pub use distribution::{DistributionLine, DistributionSlice, below_zero};
 pub use drift::DriftLine;
 pub use environment::Environment;
@@ -67,7 +69,7 @@ pub use trends::{
     ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SegmentLine,
     SeriesLine, Trends,
 };
-pub use trial_line::{BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
+pub use trial_line::{BURST, BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
 pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ReasonWord, ShapeWord, VerdictWord};

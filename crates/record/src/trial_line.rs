@@ -2,8 +2,8 @@
 
 use crate::count::seconds;
 use crate::{
-    ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DriftLine, GraphLine, NegativeLine, PassagesLine,
-    SliceLine, WakeupsLine, WatchedLine,
+    ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DirectionLine, DriftLine, GraphLine,
+    NegativeLine, PassagesLine, SliceLine, WakeupsLine, WatchedLine,
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
@@ -117,6 +117,9 @@ pub struct TrialLine {
     /// Windows and xruns of a trial of an audio server's cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CyclesLine>,
+    /// Each direction of a trial in which frames went both ways at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionLine>,
     /// Which graph ran, in a trial of one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphLine>,
@@ -136,6 +139,9 @@ pub struct TrialLine {
     #[serde(default)]
     pub bounds: Vec<BoundsLine>,
 }
+
+/// What the phase of a trial begins with that is a burst of back-to-back frames; behind it is the number of its repetition.
+pub const BURST: &str = "burst ";
 
 /// What a trial was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -251,6 +257,7 @@ impl TrialLine {
             woken: trial.woken().map(WakeupsLine::from),
             passages: trial.passages().map(PassagesLine::from),
             cycles: trial.cycles().map(CyclesLine::from),
+            directions: trial.directions().iter().map(DirectionLine::from).collect(),
             graph: trial.graph().map(GraphLine::from),
             replies: trial.replied().map(|replied| counts(&replied.classes)),
             packets: None,
@@ -323,6 +330,10 @@ impl TrialLine {
 
     /// What the kind of target added.
     fn extra(&self) -> Result<Option<Extra>, HistogramError> {
+        if !self.directions.is_empty() {
+            let directions = self.directions.iter().map(DirectionLine::direction);
+            return Ok(Some(Extra::Directions(directions.collect::<Result<_, _>>()?)));
+        }
         let passages = self.passages.as_ref().map(PassagesLine::passages).transpose()?;
         Ok(match (&self.woken, &self.cycles, &self.graph) {
             (Some(woken), ..) => Some(Extra::Wakeups(woken.woken()?)),
@@ -372,11 +383,11 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-fn plain(counts: &BTreeMap<String, Count>) -> BTreeMap<String, u64> {
+pub(crate) fn plain(counts: &BTreeMap<String, Count>) -> BTreeMap<String, u64> {
     counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
 }
 
-fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {
+pub(crate) fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {
     plain.iter().map(|(name, &count)| (name.clone(), Count(count))).collect()
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Fields that follow from others, or that a line has beside its trial.
-const NOT_OF_THE_TRIAL: [&str; 15] = [
+const NOT_OF_THE_TRIAL: [&str; 17] = [
     "offered_load_pps",
     "forwarding_rate_pps",
     "lost",
@@ -21,6 +21,8 @@ const NOT_OF_THE_TRIAL: [&str; 15] = [
     "packets",
     "void",
     "bounds",
+    "directions/0/lost",
+    "directions/0/loss_ratio",
     "disturbance/doubted",
     "arrivals/fidelity",
     "passages/level",
@@ -132,7 +134,8 @@ fn line(kind: &[&str], word: usize, none: bool) -> Value {
     let mut values = Values { definitions: &schema["$defs"], next: 0, word, none: false };
     let mut line = Map::new();
     for (name, of) in schema["properties"].as_object().unwrap() {
-        let of_a_kind = ["woken", "passages", "cycles", "graph", "replies"].contains(&name.as_str());
+        let of_a_kind =
+            ["woken", "passages", "cycles", "directions", "graph", "replies"].contains(&name.as_str());
         if of_a_kind && !kind.contains(&name.as_str()) {
             continue;
         }
@@ -168,7 +171,15 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
 #[test]
 fn each_field_of_each_kind_of_trial_reads_back_as_it_was_written() {
     let mut seen = BTreeSet::new();
-    for kind in [&[][..], &["woken"], &["cycles"], &["passages"], &["replies"], &["graph", "passages"]] {
+    for kind in [
+        &[][..],
+        &["woken"],
+        &["cycles"],
+        &["directions"],
+        &["passages"],
+        &["replies"],
+        &["graph", "passages"],
+    ] {
         for (word, none) in [(0, false), (1, false), (2, false), (3, false), (0, true)] {
             let written = line(kind, word, none);
             let read: TrialLine = serde_json::from_value(written.clone()).unwrap();

@@ -6,8 +6,8 @@ use dropline_record::{
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::graph::{Graph, Residence};
 use dropline_trial::{
-    ArrivalFidelity, Cycles, Extra, Passages, Rate, Replied, SampledLateness, Spaced, Stamp, Thought, Trial,
-    TrialInput, Wakeups,
+    ArrivalFidelity, Cycles, Direction, Extra, Passages, Rate, Replied, SampledLateness, Spaced, Stamp,
+    Thought, Trial, TrialInput, Wakeups,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -123,8 +123,12 @@ fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
         ..Graph::default()
     };
     let passages = Passages { granularity: Some(64), ..Passages::default() };
+    let input = TrialInput { load: Rate::pps(1e3).unwrap(), duration: Duration::from_secs(1) };
+    let direction =
+        Direction::of("west", &Trial { intended: Some(9), offered: 7, ..Trial::new(1, input, 7) });
     let kinds = [
         (vec!["cycles"], Extra::Cycles(Cycles { beyond: 2, xruns: 5, ..Cycles::default() })),
+        (vec!["directions"], Extra::Directions(vec![direction])),
         (vec!["passages", "graph"], Extra::Graph(Box::new(graph.clone()), Some(passages.clone()))),
         (vec!["graph"], Extra::Graph(Box::new(graph), None)),
         (vec!["passages"], Extra::Passages(passages)),
@@ -136,7 +140,7 @@ fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
         let trial = Trial { extra: Some(extra), ..Trial::new(1, input, 7) };
         let line = TrialLine::new(&trial, "t", "constant", Purpose::Trial, Duration::ZERO);
         let written = serde_json::to_value(&line).unwrap();
-        let all = ["woken", "passages", "cycles", "graph", "replies"];
+        let all = ["woken", "passages", "cycles", "directions", "graph", "replies"];
         let found: Vec<_> = all.into_iter().filter(|name| written.get(name).is_some()).collect();
         assert_eq!(found, names);
         let read: TrialLine = serde_json::from_value(written).unwrap();

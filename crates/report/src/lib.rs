@@ -6,9 +6,11 @@
 
 mod answer;
 mod arrivals;
+mod back_to_back;
 mod compared_searches;
 mod csv;
 mod denial;
+mod directions;
 mod explained;
 mod graph;
 mod html;

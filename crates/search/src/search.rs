@@ -166,6 +166,7 @@ impl Search {
 
     /// Learns from the trial that [`next_trial`](Self::next_trial) asked for.
     pub fn record(&mut self, trial: &Trial) {
+        let trial = &*trial.as_judged();
         self.spent += trial.elapsed;
         self.trials += 1;
         let void = |goal: &Goal| trial.is_void_at(goal.loss_ratio);

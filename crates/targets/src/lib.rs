@@ -413,6 +413,11 @@ impl Target {
         matches!(self.kind, Kind::Udp { .. })
     }
 
+    /// Whether it is sent frames of ours, by one interface and out at another.
+    pub fn is_of_frames(&self) -> bool {
+        matches!(self.kind, Kind::Link(_))
+    }
+
     /// Whether the measurer sends the load over several directions itself.
     pub fn takes_directions(&self) -> bool {
         !self.is_udp()

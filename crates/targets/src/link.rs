@@ -2,13 +2,13 @@
 
 use super::{Kind, Opened, Opening, Scheme};
 use crate::parameters::parameters;
-use dropline_account::Snapshot;
+use dropline_account::{Snapshot, Way};
 use dropline_failure::{Failure, nearest};
 use dropline_fastpath::frame::{Aim, MOST_FLOWS};
 use dropline_fastpath::{Counting, Engine, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop};
 use dropline_traffic::{Counters, Usage};
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 const NAMES: [&str; 8] = ["engine", "used", "via", "mac", "src", "dst", "vlan", "flows"];
 
@@ -19,7 +19,8 @@ pub(super) struct Link {
     to: LinkEnd,
     engine: Engine,
     aim: Aim,
-    next_hop: Option<NextHop>,
+    /// Who forwards what leaves by the first, and what by the second.
+    next_hops: [Option<NextHop>; 2],
     /// Whether they may be interfaces that others use.
     though_used: bool,
 }
@@ -56,7 +57,7 @@ fn parse(word: &str) -> Result<Link, Failure> {
         to: port(to)?,
         engine: Engine::Auto,
         aim: Aim::default(),
-        next_hop: None,
+        next_hops: [None; 2],
         though_used: false,
     };
     for (name, value) in parameters {
@@ -66,12 +67,14 @@ fn parse(word: &str) -> Result<Link, Failure> {
                 let named = Engine::ALL.into_iter().find(|(word, _)| *word == value);
                 link.engine = named.ok_or_else(|| wrong("there are auto, xdp and packet"))?.1;
             }
-            "via" | "mac" if link.next_hop.is_some() => return Err(wrong("via or mac, and once")),
-            "via" => link.next_hop = Some(NextHop::Address(station(value).ok_or_else(|| wrong(ADDRESS))?)),
+            "via" | "mac" if link.next_hops[0].is_some() => return Err(wrong("via or mac, and once")),
+            "via" => {
+                link.next_hops =
+                    hops(value, |word| station(word).map(NextHop::Address)).ok_or_else(|| wrong(ADDRESS))?
+            }
             "mac" => {
-                let hardware = hardware(value)
+                link.next_hops = hops(value, |word| hardware(word).map(NextHop::Hardware))
                     .ok_or_else(|| wrong("not a station's address such as 02:00:5e:10:00:01"))?;
-                link.next_hop = Some(NextHop::Hardware(hardware));
             }
             "src" => link.aim.source = station(value).ok_or_else(|| wrong(ADDRESS))?,
             "dst" => link.aim.destination = station(value).ok_or_else(|| wrong(ADDRESS))?,
@@ -102,6 +105,14 @@ fn parse(word: &str) -> Result<Link, Failure> {
 
 const ADDRESS: &str = "not the IPv4 address of a station";
 
+/// One next hop, or that of either direction behind a comma.
+fn hops(words: &str, read: impl Fn(&str) -> Option<NextHop>) -> Option<[Option<NextHop>; 2]> {
+    let (first, second) =
+        words.split_once(',').map_or((words, None), |(first, second)| (first, Some(second)));
+    let second = second.map(|word| read(word).ok_or(()));
+    Some([Some(read(first)?), second.transpose().ok()?])
+}
+
 /// An address that one station has.
 fn station(word: &str) -> Option<Ipv4Addr> {
     let is_one = |address: &Ipv4Addr| {
@@ -124,7 +135,8 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
     let options = LinkOptions {
         engine: link.engine,
         aim: link.aim.clone(),
-        next_hop: link.next_hop,
+        next_hops: link.next_hops,
+        though_used: link.though_used,
         slices: opening.slices,
         keep_packets: opening.keep_packets,
         first_trial: opening.first_trial,
@@ -136,10 +148,19 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
         let counters = Counters::between([0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())));
         counters.map(|counters| Box::new(Counted(counters)) as Box<dyn Counting>).ok()
     };
-    let known = ends.map(|end| (end, known(end, link)));
-    let measurer = LinkMeasurer::open(known, profile.clone(), options, count()).map_err(failure)?;
+    let usages = {
+        let (ends, to) = (ends.map(LinkEnd::clone), [link.aim.source, link.aim.destination]);
+        Box::new(move || [known(&ends[0], to[0].into()), known(&ends[1], to[1].into())])
+    };
+    let measurer = LinkMeasurer::open(ends, usages, profile.clone(), options, count()).map_err(failure)?;
+    let ways = match profile.directions.as_slice() {
+        [first, second] => {
+            format!("{} from {} to {}, {} from there to here", first.name, link.from, link.to, second.name)
+        }
+        _ => format!("from {} to {}, one way", link.from, link.to),
+    };
     Ok(Opened {
-        note: Some(format!("frames of IPv4 and UDP from {} to {}, one way", link.from, link.to)),
+        note: Some(format!("frames of IPv4 and UDP: {ways}")),
         generator: Some(measurer.means()),
         reply_buffer_bytes: None,
         measurer: Box::new(Device(measurer)),
@@ -147,13 +168,13 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
 }
 
 /// What the kernel tells of one end; what cannot be looked at may be in use.
-fn known(end: &LinkEnd, link: &Link) -> Known {
-    let found = Usage::of(end.namespace().as_deref(), end.interface(), link.aim.destination.into());
+fn known(end: &LinkEnd, to: IpAddr) -> Known {
+    let found = Usage::of(end.namespace().as_deref(), end.interface(), to);
     let Usage { used, in_front } = found.unwrap_or_else(|why| Usage {
         used: Some(format!("may be used, as that could not be looked at ({why})")),
         in_front: None,
     });
-    Known { used: used.filter(|_| !link.though_used), in_front }
+    Known { used, in_front }
 }
 
 /// The counters of the namespaces between.
@@ -168,8 +189,8 @@ impl Counting for Counted {
         self.0.waiting()
     }
 
-    fn last(&self) -> Option<(u64, u32)> {
-        self.0.last()
+    fn last(&self, way: Way) -> Option<(u64, u32)> {
+        self.0.last(way)
     }
 
     fn unseen(&self) -> Vec<Caveat> {
@@ -235,9 +256,12 @@ mod tests {
         assert_eq!((link.engine, link.though_used), (Engine::Packet, true));
         let plain = parse("a,b").unwrap();
         assert_eq!((plain.engine, plain.though_used), (Engine::Auto, false));
-        assert_eq!((plain.aim, plain.next_hop), (Aim::default(), None));
+        assert_eq!((plain.aim, plain.next_hops), (Aim::default(), [None; 2]));
         let routed = parse("a,b?via=10.0.1.1&src=10.0.1.2&dst=10.0.2.2&vlan=5&flows=64").unwrap();
-        assert_eq!(routed.next_hop, Some(NextHop::Address(Ipv4Addr::new(10, 0, 1, 1))));
+        assert_eq!(routed.next_hops, [Some(NextHop::Address(Ipv4Addr::new(10, 0, 1, 1))), None]);
+        let both = parse("a,b?via=10.0.1.1,10.0.2.1").unwrap();
+        let hops = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 2, 1)];
+        assert_eq!(both.next_hops, hops.map(|hop| Some(NextHop::Address(hop))));
         let aim = Aim {
             source: Ipv4Addr::new(10, 0, 1, 2),
             destination: Ipv4Addr::new(10, 0, 2, 2),
@@ -246,10 +270,12 @@ mod tests {
         };
         assert_eq!(routed.aim, aim);
         let by_hardware = parse("a,b?mac=02:00:5e:10:00:01").unwrap();
-        assert_eq!(by_hardware.next_hop, Some(NextHop::Hardware([2, 0, 0x5e, 0x10, 0, 1])));
+        assert_eq!(by_hardware.next_hops, [Some(NextHop::Hardware([2, 0, 0x5e, 0x10, 0, 1])), None]);
         for bad in [
             "via=10.0.1.1&mac=02:00:5e:10:00:01",
             "via=fe80::1",
+            "via=10.0.1.1,",
+            "via=10.0.1.1,10.0.2.1,10.0.3.1",
             "src=0.0.0.0",
             "dst=224.0.0.1",
             "mac=01:00:5e:10:00:01",

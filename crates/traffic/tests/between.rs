@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods)]
 #![cfg(target_os = "linux")]
 
-use dropline_account::{Role, Snapshot};
+use dropline_account::{Role, Snapshot, Way};
 use dropline_lab::{Bridged, End, Namespace, Pair, built_or_skipped, connect};
 use dropline_traffic::Counters;
 
@@ -32,7 +32,11 @@ fn the_namespace_of_a_bridge_between_two_interfaces_is_found_and_no_other() {
     assert_eq!(passed(&read, Role::Between), ["bridge", "lo", Bridged::TO_CLIENT, Bridged::TO_TARGET]);
     let bridge = read.spaces.iter().find(|space| space.role == Role::Between).unwrap();
     let port = bridge.devices.iter().flatten().find(|one| one.name == Bridged::TO_TARGET).unwrap();
-    assert_eq!(counters.last(), Some((bridge.id, port.index)));
+    assert_eq!(counters.last(Way::Out), Some((bridge.id, port.index)));
+    // What leaves by its ports goes to the one end, or to the other.
+    let back = bridge.devices.iter().flatten().find(|one| one.name == Bridged::TO_CLIENT).unwrap();
+    assert_eq!((port.leaves, back.leaves), (Some(Way::Out), Some(Way::Back)));
+    assert_eq!(counters.last(Way::Back), Some((bridge.id, back.index)));
     assert!(Counters::between([(Some(&near), "none"), (Some(&far), Pair::FAR)]).is_err());
 }
 
@@ -48,7 +52,7 @@ fn a_bridge_in_the_namespace_of_both_interfaces_is_found_too() {
     let read = counters.read();
     assert_eq!(passed(&read, Role::Near), ["far", "first", "lo", "near", "second"]);
     let second = read.spaces[0].devices.iter().flatten().find(|one| one.name == "second").unwrap();
-    assert_eq!(counters.last(), Some((read.spaces[0].id, second.index)));
+    assert_eq!(counters.last(Way::Out), Some((read.spaces[0].id, second.index)));
 }
 
 #[test]
@@ -63,7 +67,7 @@ fn between_the_two_ends_of_a_pair_is_nothing() {
     );
     let near = read.spaces.iter().find(|space| space.role == Role::Near).unwrap();
     assert_eq!(
-        counters.last().map(|last| last.0),
+        counters.last(Way::Out).map(|last| last.0),
         Some(near.id),
         "what the near end drops, the far one had no room for"
     );

@@ -19,6 +19,17 @@ impl Delay {
         let histogram = (histogram.count() > 0).then_some(histogram);
         Self { histogram, ..Self::default() }
     }
+
+    /// Adds those of another set.
+    pub fn merge(&mut self, other: &Self) {
+        match (&mut self.histogram, &other.histogram) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, theirs) => mine.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+        self.negative += other.negative;
+        self.negative_min_ns = self.negative_min_ns.into_iter().chain(other.negative_min_ns).min();
+    }
 }
 
 /// Where a time was taken (RFC 2330 §10.2).

@@ -9,6 +9,7 @@ pub mod arrival_fidelity;
 pub mod caveat;
 pub mod cycles;
 pub mod delay;
+pub mod direction;
 pub mod extra;
 pub mod gap_law;
 pub mod graph;
@@ -35,6 +36,7 @@ pub use arrival_fidelity::{ArrivalFidelity, Departed, Fidelity, Observed, Sample
 pub use caveat::Caveat;
 pub use cycles::Cycles;
 pub use delay::{Delay, DelayKind, Stamp};
+pub use direction::Direction;
 pub use extra::Extra;
 pub use gap_law::GapLaw;
 pub use measurer::{Measurer, Measuring, measuring};

@@ -38,6 +38,7 @@
 
 mod algorithm;
 pub mod arrival_argument;
+pub mod back_to_back;
 pub mod compare;
 pub mod doctor;
 pub mod explain;

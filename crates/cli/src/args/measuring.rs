@@ -117,6 +117,12 @@ pub(crate) struct SearchArgs {
     // All of them are shown together, so all are held.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
+    /// Find the longest burst of back-to-back frames of which none is lost (RFC 9004), this often, at --max-load [default: 10 Gbit/s] or
+    /// as fast as the sender can; for link: targets.
+    #[arg(long, value_name = "TIMES", num_args = 0..=1, require_equals = true, default_missing_value = "50", help_heading = "Search",
+          value_parser = clap::value_parser!(u32).range(1..=1000),
+          conflicts_with_all = ["goal", "preset", "resume", "algorithm", "budget", "delay_at", "repeat"])]
+    pub(crate) back_to_back: Option<u32>,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
     #[arg(long, value_name = "SHARES", help_heading = "Search", value_delimiter = ',', value_parser = shares::share)]
     pub(crate) delay_at: Vec<String>,
@@ -270,7 +276,7 @@ pub(crate) struct TrafficArgs {
     /// speaks a protocol of its own, as many as tell its replies apart].
     #[arg(long, value_name = "N|SHARES")]
     pub(crate) streams: Option<String>,
-    /// Split the load over directions with these shares, such as west=2,east=1 (exec: and sim:).
+    /// Split the load over directions with these shares, such as west=2,east=1 (exec:, sim: and link:, there to the second interface first).
     #[arg(long, value_name = "SHARES")]
     pub(crate) directions: Option<String>,
     #[arg(long, value_name = "N", help = seed())]

@@ -25,6 +25,9 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     if let Some(path) = &args.resume {
         can_go_on(args, path)?;
     }
+    if let Some(repetitions) = args.back_to_back {
+        return bursts(args, repetitions, words);
+    }
     let gate = Gate::of(args)?;
     let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
     let mut progress = Progress::new(args.keep.quiet, args.jsonl);
@@ -59,6 +62,32 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
         0 => DONE,
         _ => FAILED,
     })
+}
+
+/// Back-to-back frames, of each frame size.
+fn bursts(args: &SearchArgs, repetitions: u32, words: Vec<String>) -> Result<u8, Failure> {
+    let plans = plan::bursts(args, repetitions)?;
+    let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
+    let mut progress = Progress::new(args.keep.quiet, args.jsonl);
+    let conditions = conditions(&args.traffic, words)?;
+    let count = u32::try_from(plans.len()).unwrap_or(u32::MAX);
+    for (index, plan) in (0..).zip(&plans) {
+        let output = filing.output(&plan.target.to_string(), index, count)?;
+        let done = dropline_verbs::back_to_back::back_to_back(plan, &output, &conditions, &mut progress);
+        filing.file(&output, done.is_ok());
+        progress.clear();
+        let Finished { record, failure } = done?;
+        if args.keep.json {
+            out::print_json(&record.to_object())?;
+        } else if !args.jsonl {
+            out::print_painted(&dropline_report::text(&record, style_of(args.keep.told)))?;
+        }
+        if let Some(failure) = failure {
+            say_kept(&conditions.stop, &output, args.keep.quiet);
+            return Err(failure);
+        }
+    }
+    Ok(DONE)
 }
 
 /// The searches, and the file that each is kept in; no file where nothing is kept.

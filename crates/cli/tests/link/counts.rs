@@ -110,3 +110,27 @@ fn frames_pass_what_stands_in_front_of_the_first_interface() {
     let forced = bench.run(&[&["trial", &format!("{target}?engine=xdp")], &words[..4], &["-"]].concat());
     assert!(forced.code == Some(4) && forced.errors.contains("queueing discipline tbf"), "{}", forced.errors);
 }
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn a_search_waits_for_what_a_long_queue_still_holds_of_its_last_trial() {
+    let bench = Bench::new();
+    let (lab, target) = bridge();
+    // Three seconds of frames.
+    lab.shape(&Bottleneck { rate: "64kbit", burst_bytes: 1_600, limit_bytes: 24_000 }).unwrap();
+    let words = [
+        "search",
+        &target,
+        "--frame=64B",
+        "--goal=0",
+        "--min-load=400pps",
+        "--max-load=4kpps",
+        "--drain=200ms",
+    ];
+    let ended = bench.run(&[&words[..], &["--max-trials=3", "-q", "-o", "r.jsonl"]].concat());
+    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
+    let trials = trials(&bench.read("r.jsonl"));
+    assert_eq!(trials.len(), 3);
+    assert!(codes(&trials[0]).contains(&"still_queued"), "{}", trials[0]);
+    assert!(count(&trials[1], "late") > 0, "{}", trials[1]);
+}

@@ -4,6 +4,8 @@
 #![allow(clippy::disallowed_methods)]
 #![cfg(target_os = "linux")]
 
+mod both_ways;
+mod bursts;
 #[path = "../command/mod.rs"]
 mod command;
 mod counts;
@@ -30,7 +32,16 @@ fn bridge() -> (Bridged, String) {
 
 /// Lets the first interface take live frames: its other end, in the middle, needs GRO for that.
 fn ready(middle: &Namespace) {
-    let gro = ["-K", Bridged::TO_CLIENT, "gro", "on"];
+    ready_at(middle, Bridged::TO_CLIENT);
+}
+
+/// The same of both interfaces.
+fn ready_both(middle: &Namespace) {
+    [Bridged::TO_CLIENT, Bridged::TO_TARGET].iter().for_each(|port| ready_at(middle, port));
+}
+
+fn ready_at(middle: &Namespace, port: &str) {
+    let gro = ["-K", port, "gro", "on"];
     assert!(middle.command("ethtool").args(gro).status().expect(NEEDED).success(), "{NEEDED}");
 }
 

@@ -1,7 +1,7 @@
 //! Where frames may not go, and that nothing stays.
 
 use super::{Bench, Value, bridge, codes, count, sent, trial_of};
-use dropline_lab::{Bridged, Namespace, Pair};
+use dropline_lab::{Bottleneck, Bridged, Namespace, Pair};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,11 @@ fn an_interface_that_others_use_is_refused_unless_they_do_not_mind() {
 }
 
 /// What makes the first interface, `near`, one that others use: commands of ip in its namespace, and what is said then.
-const USES: [(&[&str], &str); 7] = [
+const USES: [(&[&str], &str); 8] = [
+    (
+        &["route add 0.0.0.0/2 via 10.9.0.2 dev near", "route add 64.0.0.0/2 via 10.9.0.2 dev near"],
+        "near carries a default route",
+    ),
     (&["route add default via 10.9.0.2 dev near table 77"], "near carries a default route"),
     (
         &[
@@ -169,6 +173,8 @@ fn a_trial_that_had_to_end_keeps_what_it_counted_until_then() {
         ("packet", "off", "was switched off"),
         ("xdp", "silent", "none came out at"),
         ("packet", "silent", "none came out at"),
+        ("xdp", "far", "far w"),
+        ("packet", "far", "far w"),
     ] {
         let bench = Bench::new();
         let (lab, target) = bridge();
@@ -176,6 +182,7 @@ fn a_trial_that_had_to_end_keeps_what_it_counted_until_then() {
         match how {
             "deleted" => lab.client.ip(&["link", "del", "dev", Pair::NEAR]).unwrap(),
             "off" => lab.client.ip(&["link", "set", "dev", Pair::NEAR, "down"]).unwrap(),
+            "far" => lab.target.ip(&["link", "del", "dev", Pair::FAR]).unwrap(),
             _ => lab.bridge.ip(&["link", "set", "dev", Bridged::TO_TARGET, "nomaster"]).unwrap(),
         };
         let ended = child.wait_with_output().unwrap();
@@ -193,6 +200,11 @@ fn a_trial_that_had_to_end_keeps_what_it_counted_until_then() {
             // What was under way, in a ring of 256, went with the interface.
             "deleted" | "off" => assert!(offered - forwarded <= 256, "{engine} {how}: {trial}"),
             _ => assert!(offered > forwarded, "{engine} {how}: {trial}"),
+        }
+        if how == "far" {
+            // All that left, though nothing came out any more; and those that were tried.
+            let left = sent(&lab.client, Pair::NEAR);
+            assert!((offered..=offered + 70).contains(&left), "{left} left: {trial}");
         }
         if how != "deleted" {
             assert!(offered <= sent(&lab.client, Pair::NEAR), "what did not leave is not offered: {trial}");
@@ -263,4 +275,72 @@ fn a_killed_trial_leaves_no_program_behind() {
         child.wait().unwrap();
         becomes(false);
     }
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn an_interface_that_others_begin_to_use_during_a_trial_spoils_it() {
+    for (commands, said) in [
+        (
+            &[
+                "link add mv link far type macvlan mode bridge",
+                "addr add 10.8.0.1/24 dev mv",
+                "link set mv up",
+            ][..],
+            { "far is below mv, which has an address" },
+        ),
+        (&["addr add 10.9.0.2/24 dev far", "route add default via 10.9.0.1 dev far"], {
+            "far carries a default route"
+        }),
+    ] {
+        let bench = Bench::new();
+        let (lab, target) = bridge();
+        let words = ["trial", &target, "--load=1kpps", "--duration=4s", "-q", "-o", "r.jsonl"];
+        let child = bench.command(&words).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        while sent(&lab.client, Pair::NEAR) < 100 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for command in commands {
+            lab.target.ip(&command.split(' ').collect::<Vec<_>>()).unwrap();
+        }
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(3), "{}", String::from_utf8_lossy(&ended.stderr));
+        let trial = trial_of(&bench.read("r.jsonl"));
+        assert!(
+            codes(&trial).contains(&"rule_appeared") && trial["caveats"].to_string().contains(said),
+            "{trial}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn frames_that_come_late_are_taken_as_long_as_any_come() {
+    let bench = Bench::new();
+    let (lab, target) = bridge();
+    lab.shape(&Bottleneck { rate: "16kbit", burst_bytes: 220, limit_bytes: 4_000 }).unwrap();
+    lab.target
+        .nft("table ip dropline { counter late { }; chain c { type filter hook prerouting priority 0; udp dport 9 counter name late; }; }")
+        .unwrap();
+    let words = [
+        "trial",
+        &target,
+        "--load=100pps",
+        "--duration=300ms",
+        "--drain=100ms",
+        "--frame=64B",
+        "-q",
+        "-o",
+        "r.jsonl",
+    ];
+    let ended = bench.run(&words);
+    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
+    let trial = trial_of(&bench.read("r.jsonl"));
+    assert!(count(&trial, "forwarded") < count(&trial, "offered"), "{trial}");
+    std::thread::sleep(Duration::from_secs(3));
+    let passed =
+        lab.target.command("nft").args(["list", "counter", "ip", "dropline", "late"]).output().unwrap();
+    let passed = String::from_utf8_lossy(&passed.stdout);
+    assert!(passed.contains("packets 0"), "{passed}");
 }

@@ -12,8 +12,8 @@ pub use words::VERBS;
 use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
-    AnswerLine, BROKEN, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, EndWord, Header, Purpose, Record,
-    ResultLine, ResultWord, SearchLine, TrialLine,
+    AnswerLine, BROKEN, BoundsLine, CaveatLine, DelayLine, DirectionLine, DisturbanceLine, EndWord, Header,
+    Purpose, Record, ResultLine, ResultWord, SearchLine, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -254,6 +254,7 @@ fn counts(line: &TrialLine) -> Result<(), String> {
         let all = places.values().fold(0, |sum: u64, packets| sum.saturating_add(packets.0));
         same(itself, "the sum of lost_at", all, "lost", line.lost.0)?;
     }
+    directions(line)?;
     if let Some(classes) = &line.replies {
         let all = classes.values().fold(0, |sum: u64, replies| sum.saturating_add(replies.0));
         same(itself, "the sum of replies", all, "forwarded", line.forwarded.0)?;
@@ -266,6 +267,37 @@ fn counts(line: &TrialLine) -> Result<(), String> {
             number_of(replies, "reply"),
             line.lost.0
         ));
+    }
+    Ok(())
+}
+
+/// What follows from the counts of each direction, and what all of them sum to.
+fn directions(line: &TrialLine) -> Result<(), String> {
+    let itself = "itself";
+    if line.directions.is_empty() {
+        return Ok(());
+    }
+    for direction in &line.directions {
+        let again =
+            direction.direction().map_err(|why| format!("itself: the histogram of a direction: {why}"))?;
+        let of = |what: &str| format!("{what} of direction {}", direction.name);
+        let source = "offered − forwarded − generator_lost";
+        same(itself, &of("lost"), direction.lost.0, source, again.lost())?;
+        near(itself, &of("loss_ratio"), direction.loss_ratio, "lost ÷ offered", again.loss_ratio())?;
+        let all = direction.lost_at.values().fold(0, |sum: u64, packets| sum.saturating_add(packets.0));
+        same(itself, &of("the sum of lost_at"), all, "lost", direction.lost.0)?;
+    }
+    let sum = |count: fn(&DirectionLine) -> u64| {
+        line.directions.iter().map(count).fold(0, |sum: u64, one| sum.saturating_add(one))
+    };
+    let all = "the sum of its directions";
+    same(itself, "intended", line.intended.map(|count| count.0), all, Some(sum(|one| one.intended.0)))?;
+    for (name, count, of) in [
+        ("offered", line.offered, (|one| one.offered.0) as fn(&DirectionLine) -> u64),
+        ("forwarded", line.forwarded, |one| one.forwarded.0),
+        ("generator_lost", line.generator_lost, |one| one.generator_lost.0),
+    ] {
+        same(itself, name, count.0, all, sum(of))?;
     }
     Ok(())
 }
@@ -303,15 +335,16 @@ fn histogram(name: &str, line: &DelayLine) -> Result<(), String> {
     Ok(())
 }
 
-/// What follows from the delays of a part of the target: a thread, a pipe, a block.
+/// What follows from the delays of a part of the target: a thread, a pipe, a block, a direction.
 fn histograms_of_parts(line: &TrialLine) -> Result<(), String> {
     let threads = line.woken.iter().flat_map(|woken| &woken.threads).map(|thread| &thread.delay_ns);
     let pipes = line.passages.iter().flat_map(|passages| &passages.pipes).map(|pipe| &pipe.delay_ns);
     let blocks = line.graph.iter().flat_map(|graph| &graph.residence).map(|block| &block.delay_ns);
+    let directions = line.directions.iter().map(|one| (format!("direction {}", one.name), &one.delay_ns));
     let threads = (0..).zip(threads).map(|(number, delays)| (format!("thread {number}"), delays));
     let pipes = (0..).zip(pipes).map(|(number, delays)| (format!("pipe {number}"), delays));
     let blocks = (0..).zip(blocks).map(|(number, delays)| (format!("block {number} of the graph"), delays));
-    let mut parts = threads.chain(pipes).chain(blocks);
+    let mut parts = threads.chain(pipes).chain(blocks).chain(directions);
     parts.try_for_each(|(part, delays)| {
         delays.as_ref().map_or(Ok(()), |delays| histogram(&format!("delay_ns of {part}"), delays))
     })

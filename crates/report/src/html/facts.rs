@@ -86,6 +86,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             lost_at.iter().map(|(place, count)| format!("{place} {}", number::count(*count))).collect();
         facts.push(("lost at", places.join(", ")));
     }
+    for (name, words) in crate::directions::of_search(record) {
+        facts.push(("direction", format!("{name}: {words}")));
+    }
     facts.push(("machine", machine(&header.environment)));
     facts.push(("begun", prose::date(&header.started)));
     facts

@@ -113,13 +113,14 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                     }
                     None => {
                         (sentence(&[said(answer::of_trials(record))], None))
+                        @for (name, words) in crate::back_to_back::of(record).unwrap_or_default() { p.lead { (name) ": " (words) } }
                         p.lead { @if record.trials.len() > 1 { "What follows is of the last trial: " } (explanation(trial, loads)) }
                     }
                 }
                 (caveats(&decisive_first(record, record.caveats()), None))
                 @if let Some(found) = found { (why(found)) }
                 div.beside {
-                    section { h2 { "What was counted" } (counted(trial)) }
+                    section { h2 { "What was counted" } (counted(record, trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
                 }
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
@@ -194,7 +195,7 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
     )
 }
 
-fn counted(trial: &TrialLine) -> Markup {
+fn counted(record: &Record, trial: &TrialLine) -> Markup {
     let counts = [
         ("intended", trial.intended),
         ("offered", Some(trial.offered)),
@@ -219,6 +220,7 @@ fn counted(trial: &TrialLine) -> Markup {
             @for (class, count) in trial.replies.iter().flatten() { dt { "replies, " (class) } dd { (number::count(count.0)) } }
             @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
             @for (place, count) in traffic::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
+            @for (name, words) in crate::directions::of_trial(record, trial) { dt { "direction " (name) } dd { (words) } }
             dt { "loss ratio" }
             dd data-v=[trial.loss_ratio] { (trial.loss_ratio.map_or_else(|| "not defined".into(), percent)) }
             dt { "trial loss ratio" }

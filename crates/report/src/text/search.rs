@@ -4,7 +4,7 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::search_summary::{self, SearchSummary};
 use crate::standing::recorded_words;
 use crate::style::Ink;
-use crate::{number, traffic};
+use crate::{directions, number, traffic};
 use dropline_record::{Record, TrialLine};
 
 pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
@@ -25,6 +25,9 @@ pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
     let lost_at = traffic::lost_at(&finding.record.trials);
     if !lost_at.is_empty() {
         page.fact("  lost at", &places(&lost_at));
+    }
+    for (name, words) in directions::of_search(finding.record) {
+        page.hanging(&format!("  {name} alone   "), Ink::Plain, &words);
     }
     page.gap();
     head(page, finding.record);
@@ -121,7 +124,7 @@ pub(super) fn percentiles(trial: &TrialLine) -> String {
     trial.delay_ns.as_ref().map_or_else(|| "not measured".into(), listed)
 }
 
-pub(super) fn listed(delay: &dropline_record::DelayLine) -> String {
+pub(crate) fn listed(delay: &dropline_record::DelayLine) -> String {
     let named = [
         ("p50", delay.p50),
         ("p90", delay.p90),

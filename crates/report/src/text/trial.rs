@@ -18,7 +18,12 @@ pub(super) fn write(page: &mut Page, record: &Record) {
         head(page, record);
         return;
     };
-    if record.trials.len() > 1 {
+    if let Some(facts) = crate::back_to_back::of(record) {
+        facts.iter().for_each(|(name, words)| page.fact(name, words));
+        page.gap();
+        page.paragraph(Ink::Faint, "What follows is of the last burst.");
+        page.gap();
+    } else if record.trials.len() > 1 {
         page.paragraph(Ink::Strong, &crate::answer::of_trials(record));
         page.paragraph(Ink::Faint, "What follows is of the last trial.");
         page.gap();
@@ -88,6 +93,9 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     let lost_at = traffic::lost_at([trial]);
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));
+    }
+    for (name, words) in crate::directions::of_trial(record, trial) {
+        page.fact(&name, &words);
     }
     if let Some(replies) = &trial.replies {
         page.fact("replies", &traffic::replies_words(replies));

@@ -12,8 +12,8 @@ use std::path::Path;
 pub(crate) struct Between {
     /// The namespace of the first interface, that of the second where it is another, and those that pairs of interfaces lead to.
     pub(crate) spaces: Vec<Passed>,
-    /// The other end of the second interface: its namespace and its number.
-    pub(crate) last: Option<(u64, u32)>,
+    /// The other ends of the second interface and of the first: their namespaces and their numbers.
+    pub(crate) last: [Option<(u64, u32)>; 2],
 }
 
 /// A namespace that frames may pass.
@@ -23,6 +23,8 @@ pub(crate) struct Passed {
     pub(crate) role: Role,
     /// The interfaces that frames pass, and which way what leaves by them goes; none where they may pass all.
     pub(crate) leaves: BTreeMap<u32, Way>,
+    /// The same of interfaces in a namespace between: which of both ends they lead nearer to.
+    pub(crate) faces: BTreeMap<u32, Way>,
 }
 
 impl Between {
@@ -46,9 +48,10 @@ impl Between {
         let other_end = |(at, index, _): (usize, u32, Way)| {
             edges.iter().find(|edge| (edge.from, edge.through) == (at, index))
         };
-        let last = other_end(ends[1]).map(|edge| (views[edge.to].id, edge.into));
+        let last = [ends[1], ends[0]].map(|end| other_end(end).map(|edge| (views[edge.to].id, edge.into)));
         let first = other_end(ends[0]).filter(|edge| (edge.to, edge.into) != (second, ends[1].1));
         let is_passed = passed(views.len(), &edges, second, first);
+        let steps = [ends[0], ends[1]].map(|(at, index, _)| steps(&is_passed, &edges, (at, index)));
         let mut spaces = Vec::new();
         for (at, view) in views.into_iter().enumerate() {
             let here = ends.iter().filter(|end| end.0 == at && !is_passed[at]);
@@ -59,7 +62,8 @@ impl Between {
                 _ => Role::Between,
             };
             if is_passed[at] || !leaves.is_empty() {
-                spaces.push(Passed { view, role, leaves });
+                let faces = faces(&edges, at, &ends, &steps);
+                spaces.push(Passed { view, role, leaves, faces });
             }
         }
         Ok(Self { spaces, last })
@@ -77,4 +81,39 @@ fn passed(count: usize, edges: &[Edge], second: usize, first: Option<&Edge>) -> 
         }
     }
     is_passed
+}
+
+/// How many pairs a frame passes from each namespace between to an end; `None` where none leads there.
+fn steps(is_passed: &[bool], edges: &[Edge], (end, index): (usize, u32)) -> Vec<Option<u32>> {
+    let mut steps = vec![None; is_passed.len()];
+    let at_end = edges.iter().find(|edge| (edge.from, edge.through) == (end, index));
+    let mut queue: VecDeque<(usize, u32)> = at_end.map(|edge| (edge.to, 1)).into_iter().collect();
+    while let Some((at, far)) = queue.pop_front() {
+        if is_passed[at] && steps[at].is_none() {
+            steps[at] = Some(far);
+            let further = edges.iter().filter(|edge| edge.from == at && edge.to != at);
+            queue.extend(further.map(|edge| (edge.to, far + 1)));
+        }
+    }
+    steps
+}
+
+/// Which way interfaces of a namespace between lead: to the one end, or nearer to it than to the other.
+fn faces(
+    edges: &[Edge],
+    at: usize,
+    ends: &[(usize, u32, Way); 2],
+    steps: &[Vec<Option<u32>>; 2],
+) -> BTreeMap<u32, Way> {
+    let leads = |edge: &Edge, end: usize| {
+        let (space, index, _) = ends[end];
+        let is_nearer = || steps[end][edge.to].zip(steps[end][at]).is_some_and(|(there, here)| there < here);
+        (edge.to, edge.into) == (space, index) || edge.to != at && is_nearer()
+    };
+    let of = |edge: &Edge| match (leads(edge, 1), leads(edge, 0)) {
+        (true, false) => Some((edge.through, Way::Out)),
+        (false, true) => Some((edge.through, Way::Back)),
+        _ => None,
+    };
+    edges.iter().filter(|edge| edge.from == at).filter_map(of).collect()
 }

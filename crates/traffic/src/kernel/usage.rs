@@ -208,9 +208,9 @@ const ADDRESSED: &str = "has an address of this machine";
 
 impl Tables {
     fn use_of(&self, index: u32) -> Option<&'static str> {
-        let leads = |route: &Entry| route.is_wide() && route.through.contains(&index);
+        let through = self.routes.iter().filter(|route| route.through.contains(&index));
         match () {
-            () if self.routes.iter().any(leads) => Some("carries a default route of its namespace"),
+            () if Entry::are_wide(through) => Some("carries a default route of its namespace"),
             () if self.addressed.contains(&index) => Some(ADDRESSED),
             () => None,
         }

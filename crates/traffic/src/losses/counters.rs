@@ -31,8 +31,8 @@ pub struct Counters {
     reasons: Option<Reasons>,
     /// Whether the target's sockets are looked at.
     sockets: bool,
-    /// Of frames between two interfaces: the other end of the second.
-    last: Option<(u64, u32)>,
+    /// Of frames between two interfaces: the other ends of the second and of the first.
+    last: [Option<(u64, u32)>; 2],
     unseen: Vec<Caveat>,
 }
 
@@ -43,6 +43,8 @@ struct Seat {
     view: View,
     /// Interfaces on the way, and which way packets go that leave through them; none if that is not known.
     leaves: BTreeMap<u32, Way>,
+    /// Interfaces of which that is known where all may be on the way.
+    faces: BTreeMap<u32, Way>,
 }
 
 impl Counters {
@@ -76,15 +78,17 @@ impl Counters {
     pub fn between(ends: [(Option<&std::path::Path>, &str); 2]) -> io::Result<Self> {
         let Between { spaces, last } = Between::find(ends)?;
         let mut counters = Self::of_any();
-        let seats = spaces.into_iter().map(|Passed { view, role, leaves }| Seat { role, view, leaves });
+        let seats =
+            spaces.into_iter().map(|Passed { view, role, leaves, faces }| Seat { role, view, leaves, faces });
         counters.places.extend(seats);
         (counters.last, counters.sockets) = (last, false);
         Ok(counters)
     }
 
-    /// Of frames from one interface to another: the interface from which they arrive at the second, its namespace and its number.
-    pub fn last(&self) -> Option<(u64, u32)> {
-        self.last
+    /// Of frames between two interfaces: the interface from which they arrive at the one where they come out, its namespace and its
+    /// number. `Back` is from the second to the first.
+    pub fn last(&self, way: Way) -> Option<(u64, u32)> {
+        self.last[usize::from(way == Way::Back)]
     }
 
     /// What counts packets of any namespace.
@@ -97,7 +101,7 @@ impl Counters {
             softnet: File::open("/proc/net/softnet_stat").ok(),
             reasons: Reasons::open().ok(),
             sockets: true,
-            last: None,
+            last: [None; 2],
             unseen: Vec::new(),
         };
         if counters.reasons.is_none() {
@@ -113,7 +117,12 @@ impl Counters {
         let address = self.target.ip().to_canonical();
         let here_too = address.is_unspecified() || here.route(address).is_some_and(|route| route.local);
         if here_too || address.is_loopback() {
-            self.places.push(Seat { role: Role::Both, view: here, leaves: BTreeMap::new() });
+            self.places.push(Seat {
+                role: Role::Both,
+                view: here,
+                leaves: BTreeMap::new(),
+                faces: BTreeMap::new(),
+            });
             return;
         }
         match Path::find(here, address) {
@@ -126,15 +135,25 @@ impl Counters {
                         at if at == last => Role::Far,
                         _ => Role::Between,
                     };
-                    Seat { role, view, leaves }
+                    Seat { role, view, leaves, faces: BTreeMap::new() }
                 }));
             }
             Err(here) => {
-                self.places.push(Seat { role: Role::Near, view: *here, leaves: BTreeMap::new() });
+                self.places.push(Seat {
+                    role: Role::Near,
+                    view: *here,
+                    leaves: BTreeMap::new(),
+                    faces: BTreeMap::new(),
+                });
                 if let Whereabouts::OtherNamespace { net: Some(net) } = Whereabouts::of(self.target)
                     && let Ok(view) = View::of_process(&net)
                 {
-                    self.places.push(Seat { role: Role::Far, view, leaves: BTreeMap::new() });
+                    self.places.push(Seat {
+                        role: Role::Far,
+                        view,
+                        leaves: BTreeMap::new(),
+                        faces: BTreeMap::new(),
+                    });
                     self.miss(
                         "interfaces and queues of the target's namespace",
                         "entering it takes root, or CAP_SYS_ADMIN and CAP_SYS_PTRACE",
@@ -302,7 +321,7 @@ impl Seat {
 
     fn device(&self, link: &Link, [leaving, arriving, either]: [Option<&BTreeMap<u32, u64>>; 3]) -> Device {
         let of = |drops: &BTreeMap<u32, u64>| drops.get(&link.index).copied().unwrap_or(0);
-        let leaves = self.leaves.get(&link.index).copied();
+        let leaves = self.leaves.get(&link.index).or_else(|| self.faces.get(&link.index)).copied();
         Device {
             index: link.index,
             name: link.name.clone(),

@@ -15,6 +15,7 @@ impl Trial {
     /// the target's. The bound is that of the histogram's cell, at most a thousandth longer. Packets of which the delay is
     /// not known are counted as dropped by our own side: of them nobody knows whether they came in time.
     pub fn forward_within(&mut self, bound: Duration) {
+        self.forward_within_in_each_direction(bound);
         let delay = if self.service_delay.histogram.is_some() { &self.service_delay } else { &self.delay };
         let bound_ns = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
         let known = delay.histogram.as_ref().map_or(0, Histogram::count).saturating_add(delay.negative);
