@@ -428,7 +428,7 @@ fn note(
         let (lower, upper) = (share(outcome.lower), share(outcome.upper));
         // A truth is known to a few 1e-5 and, where it scatters, to what so many trials tell.
         let off = 1e-4 + 3.0 * of.scatter / (TRUTH_TRIALS as f64).sqrt();
-        let holds = !(lower > 1.0 + off) && !(upper < 1.0 - off);
+        let holds = (lower.is_nan() || lower <= 1.0 + off) && (upper.is_nan() || upper >= 1.0 - off);
         let is_narrow = matches!(
             outcome.result,
             GoalResult::Narrow { .. } | GoalResult::AtMaximum { .. } | GoalResult::BelowMinimum { .. }
