@@ -4,6 +4,7 @@ mod audio;
 mod book;
 mod demo;
 mod embedded;
+mod fleet;
 mod flowgraph;
 mod link;
 mod python;
@@ -18,13 +19,14 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, link, python, rivals,
-                         services, test, trace
+cargo xtask setup PART   install what a part needs: audio, embedded, fleet, flowgraph, fuzz, link, python,
+                         rivals, services, test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
+cargo xtask fleet        agents that measure together, over a nats-server
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         ["book"] => book::build(),
         ["demo"] => demo::run(),
         ["embedded"] => embedded::run(),
+        ["fleet"] => fleet::test(),
         ["flowgraph"] => flowgraph::test(),
         ["fuzz", inputs] => embedded::fuzz(inputs),
         ["bench-trace"] => trace::bench(),

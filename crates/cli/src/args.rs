@@ -3,12 +3,14 @@
 
 mod delays;
 mod filing;
+mod fleet;
 mod history;
 mod measuring;
 mod shares;
 
 pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
 pub(crate) use filing::{FilingArgs, VARIABLE};
+pub(crate) use fleet::{FleetArgs, ServerArgs};
 pub(crate) use history::{
     DirectoryArgs, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs,
     HistoryPruneArgs, HistorySource, HistoryVerb, TrendArgs, WantedArgs,

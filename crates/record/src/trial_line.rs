@@ -2,12 +2,12 @@
 
 use crate::count::seconds;
 use crate::{
-    ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DriftLine, GraphLine, NegativeLine, PassagesLine,
+    AgentLine, ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DriftLine, GraphLine, NegativeLine, PassagesLine,
     SliceLine, WakeupsLine, WatchedLine,
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Start, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -126,6 +126,12 @@ pub struct TrialLine {
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
+    /// Who performed it, where several agents did together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentLine>,
+    /// How well they started together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
     /// Doubts about this trial.
     pub caveats: Vec<CaveatLine>,
     /// Whether the search made nothing of it and asked for it again: it says more about us than about the target, or
@@ -254,6 +260,8 @@ impl TrialLine {
             graph: trial.graph().map(GraphLine::from),
             replies: trial.replied().map(|replied| counts(&replied.classes)),
             packets: None,
+            agents: trial.agents.iter().map(AgentLine::from).collect(),
+            start: trial.start.clone(),
             caveats: trial
                 .caveats
                 .iter()
@@ -317,6 +325,8 @@ impl TrialLine {
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
             extra: self.extra()?,
+            agents: self.agents.iter().map(AgentLine::agent).collect(),
+            start: self.start.clone(),
             caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
         })
     }

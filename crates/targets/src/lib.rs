@@ -33,10 +33,11 @@ use dropline_trial::{LoadRange, Packet, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use listener::{Listener, Spoken};
-pub use opening::{AnyMeasurer, Opened, Opening, ProgramFile};
+pub use opening::{AnyMeasurer, Elsewhere, Opened, Opening, ProgramFile};
 pub use own_protocol::{captured_times, check_payload, is_words, with_payload};
 pub use scheme::KINDS;
 pub use service::reply_classes;
@@ -53,6 +54,18 @@ pub struct Target {
     kind: Kind,
     /// Whether a file names it, and no person.
     stored: bool,
+    /// Who performs its trials, where it is not this process.
+    elsewhere: Option<Performers>,
+}
+
+/// Who performs trials elsewhere.
+#[derive(Clone)]
+struct Performers(Arc<dyn Elsewhere>);
+
+impl fmt::Debug for Performers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Performers")
+    }
 }
 
 impl PartialEq for Target {
@@ -94,7 +107,7 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        Ok(Self { word: word.into(), kind: scheme::parse(word)?, stored: false })
+        Ok(Self { word: word.into(), kind: scheme::parse(word)?, stored: false, elsewhere: None })
     }
 
     /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.
@@ -103,6 +116,23 @@ impl Target {
     /// As [`parse`](Self::parse).
     pub fn of_record(word: &str) -> Result<Self, Failure> {
         Ok(Self { stored: true, ..Self::parse(word)? })
+    }
+
+    /// The same target, whose trials are performed by these.
+    #[must_use]
+    pub fn performed_by(self, performers: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(Performers(performers)), ..self }
+    }
+
+    /// Whether its generator waits for the start of a trial by itself, its sockets open and its schedule drawn
+    /// ([`Opening::together`]).
+    pub fn starts_together(&self) -> bool {
+        matches!(self.kind, Kind::Service(_) | Kind::Udp { .. })
+    }
+
+    /// Whether all that are sent to it are counted at the target, whoever sent them: several generators cannot tell theirs apart.
+    pub fn is_counted_there(&self) -> bool {
+        matches!(self.kind, Kind::Udp { reply: dropline_traffic::Reply::None, .. } | Kind::Heartbeat { .. })
     }
 
     /// Whether a program is started for it.
@@ -182,6 +212,10 @@ impl Target {
     /// # Errors
     /// If it may not be measured, does not answer, or cannot be started.
     pub fn open(&self, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
+        if let Some(Performers(elsewhere)) = &self.elsewhere {
+            self.allowed()?;
+            return elsewhere.open(self, profile, &opening);
+        }
         self.allowed()?;
         match &self.kind {
             Kind::Exec { command } => Ok(Opened {
