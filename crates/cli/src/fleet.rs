@@ -82,10 +82,25 @@ fn meet(on: &str, args: &FleetArgs) -> Result<Arc<dyn Elsewhere>, Failure> {
         named @ Selection::Named(_) => {
             let url = args.server.join.as_deref().unwrap_or_default();
             let login = Login::read(args.server.creds.as_deref())?;
-            Fleet::at(Bus::connect(url, &login, "coordinator")?, named)
+            Fleet::at(Bus::connect(url, &login, "coordinator")?, named, grants(&args.grant)?)
         }
     };
     Ok(Arc::new(fleet))
+}
+
+/// What was granted, a grant a line of each file.
+#[cfg(feature = "fleet")]
+fn grants(files: &[std::path::PathBuf]) -> Result<Vec<dropline_fleet::grant::Signed>, Failure> {
+    let mut all = Vec::new();
+    for file in files {
+        let named = dropline_failure::quoted_path(file);
+        let text = std::fs::read_to_string(file)
+            .map_err(|why| Failure::environment(format!("--grant: {named} cannot be read: {why}")))?;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            all.push(serde_json::from_str(line).map_err(|why| Failure::usage(format!("--grant: {named} is no grant: {why}")))?);
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(not(feature = "fleet"))]

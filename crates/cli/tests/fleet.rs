@@ -191,7 +191,6 @@ fn two_agents_intend_what_one_process_does_to_the_packet() {
         let words = |more: &'static [&'static str]| [&words[..], more].concat();
         let alone = bench.done(&words(&["--json", "-o", "-"])).json();
         let together = bench.done(&words(&["--json", "-o", "-", "--on", "local:2"])).json();
-        let (alone, together) = (&alone["trials"][0], &together["trials"][0]);
         assert_eq!(together["intended"], alone["intended"], "{arrival}");
         assert_eq!(together["forwarded"], alone["forwarded"], "{arrival}");
         assert_eq!(together["agents"].as_array().unwrap().len(), 2);
@@ -205,8 +204,7 @@ fn counts_of_four_agents_add_up_to_what_the_target_got() {
     let target = echo.target();
     let words = ["trial", &target, "--load=4kpps", "--duration=1s", "--on", "local:4", "--arrival", "poisson"];
     let ended = bench.run(&[&words[..], &["-o", "four.jsonl", "--json"]].concat());
-    let record = ended.json();
-    let trial = &record["trials"][0];
+    let trial = &ended.json();
     let agents = trial["agents"].as_array().unwrap();
     let sum = |key: &str| agents.iter().map(|agent| count(&agent[key])).sum::<u64>();
     for key in ["offered", "forwarded", "lost"] {

@@ -4,6 +4,7 @@ mod performer;
 
 use crate::bus::{Bus, bytes_of};
 use crate::clock;
+use crate::grant::{self, Ceiling, Signed};
 use crate::wire::{self, Alive, Answer, Arm, Clock, Go, Open, Who};
 use async_nats::{Message, Subscriber};
 use dropline_failure::Failure;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub labels: Vec<String>,
     /// Where its threads run.
     pub means: Means,
+    /// What it allows by itself, and whose grants it obeys.
+    pub ceiling: Ceiling,
     /// Whether it opens targets that start programs or read files of this host.
     pub programs: bool,
     /// Set when it is to end.
@@ -52,6 +55,7 @@ impl Settings {
         name: &str,
         labels: Vec<String>,
         means: Means,
+        ceiling: Ceiling,
         programs: bool,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
@@ -60,7 +64,7 @@ impl Settings {
             return Err(Failure::usage(format!("{wrong:?} cannot be the name or a label of an agent"))
                 .advice("it has at most 32 letters, digits, - and _; name the agent by  --name"));
         }
-        Ok(Self { name: name.into(), labels, means, programs, stop })
+        Ok(Self { name: name.into(), labels, means, ceiling, programs, stop })
     }
 }
 
@@ -87,6 +91,10 @@ struct Heard {
     missed: bool,
     /// How much later than due the first packet left.
     late: Option<Duration>,
+    /// The grant by which the session sends.
+    grant: Option<String>,
+    /// Grants that hold no more, as was heard since the start.
+    revoked: Vec<String>,
     /// Ends what the session has under way.
     stop: Arc<AtomicBool>,
 }
@@ -197,6 +205,19 @@ impl Listener<'_> {
                     self.shared.go.notify_all();
                 }
             }
+            wire::REVOKE => {
+                let Some(signed) = read::<Signed>(message) else { return };
+                let Some(id) = grant::revoked(&signed, &self.settings.ceiling) else { return };
+                let mut heard = self.shared.heard();
+                if heard.grant.as_ref() == Some(&id) {
+                    heard.stop.store(true, Ordering::SeqCst);
+                    self.shared.lease.end();
+                    self.shared.go.notify_all();
+                }
+                heard.revoked.push(id);
+                drop(heard);
+                self.answer(message, bytes_of(&self.settings.name)).await;
+            }
             wire::STOP => {
                 let Some(Alive { session }) = read(message) else { return };
                 let heard = self.shared.heard();
@@ -251,7 +272,9 @@ impl Listener<'_> {
             let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
             return None;
         }
-        *heard = Heard { session: Some(open.session.clone()), alive: Some(Instant::now()), ..Heard::default() };
+        let revoked = std::mem::take(&mut heard.revoked);
+        let alive = Some(Instant::now());
+        *heard = Heard { session: Some(open.session.clone()), alive, revoked, ..Heard::default() };
         Some(Task::Open(Box::new(open), Arc::clone(&heard.stop), tell))
     }
 
@@ -264,7 +287,17 @@ impl Listener<'_> {
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             clock: clock::whose(),
             session: self.shared.heard().session.clone(),
-            may: "targets of this machine".into(),
+            may: self.may(),
+        }
+    }
+
+    /// What it may send, in words.
+    fn may(&self) -> String {
+        let Ceiling { issuers, max_pps, .. } = &self.settings.ceiling;
+        let most = max_pps.map(|most| format!(", at most {most} packets a second")).unwrap_or_default();
+        match issuers.is_empty() {
+            true => format!("loopback{most}"),
+            false => format!("loopback, and what a grant says{most}"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::bus::{Bus, ask, bytes_of};
 use crate::clock::{self, Offset, Stamps};
+use crate::grant::Signed;
 use crate::local::Local;
 use crate::selection::Selection;
 use crate::wire::{self, Alive, Answer, Arm, Clock, Go, MovingLine, Open, Ready, Told, Who};
@@ -45,14 +46,16 @@ const BEYOND: Duration = Duration::from_secs(15);
 pub struct Fleet {
     bus: Arc<Bus>,
     selection: Selection,
+    /// What the agents may send.
+    grants: Vec<Signed>,
     /// Agents that were started for this.
     local: Option<Local>,
 }
 
 impl Fleet {
     /// Those of the agents at a server that were chosen.
-    pub fn at(bus: Bus, selection: Selection) -> Self {
-        Self { bus: Arc::new(bus), selection, local: None }
+    pub fn at(bus: Bus, selection: Selection, grants: Vec<Signed>) -> Self {
+        Self { bus: Arc::new(bus), selection, grants, local: None }
     }
 
     /// Starts a server and so many agents on this machine.
@@ -61,7 +64,8 @@ impl Fleet {
     /// If one of them cannot be started.
     pub fn local(local: Local) -> Result<Self, Failure> {
         let bus = local.bus()?;
-        Ok(Self { bus: Arc::new(bus), selection: Selection::Local(local.agents()), local: Some(local) })
+        let selection = Selection::Local(local.agents());
+        Ok(Self { bus: Arc::new(bus), selection, grants: Vec::new(), local: Some(local) })
     }
 
     /// Who is there.
@@ -71,6 +75,27 @@ impl Fleet {
     pub fn who(&self) -> Result<Vec<Who>, Failure> {
         let awaited = self.local.as_ref().map(|local| local.agents() as usize);
         who(&self.bus, awaited)
+    }
+
+    /// Says to all that a grant holds no more; returns the names of those who heard.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    pub fn revoke(&self, signed: &Signed) -> Result<Vec<String>, Failure> {
+        let inbox = self.bus.client().new_inbox();
+        let mut answers = self.bus.subscribe(inbox.clone())?;
+        let mut heard = Vec::new();
+        let tell = async {
+            let _ = self.bus.client().publish_with_reply(wire::REVOKE, inbox, bytes_of(signed).into()).await;
+            let until = Instant::now() + WHO_LASTS;
+            while Instant::now() < until {
+                if let Ok(Some(answer)) = tokio::time::timeout(Duration::from_millis(50), answers.next()).await {
+                    heard.extend(serde_json::from_slice::<String>(&answer.payload));
+                }
+            }
+        };
+        self.bus.runtime().block_on(tell);
+        Ok(heard)
     }
 
     /// The clock of each of these against ours, in ns: how far it is ahead, and by how much that may be wrong.
@@ -150,7 +175,7 @@ async fn offset(bus: &Bus, agent: &str) -> Option<Offset> {
 impl Elsewhere for Fleet {
     fn open(&self, target: &Target, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure> {
         let chosen = self.chosen()?;
-        let session = session_name();
+        let session = crate::keys::id();
         let shares: Vec<u32> = chosen.iter().map(|(_, share)| *share).collect();
         let moving = moving(opening)?;
         let opens: Vec<Open> = (0..chosen.len())
@@ -166,6 +191,7 @@ impl Elsewhere for Fleet {
                 shares: shares.clone(),
                 index,
                 first_trial: opening.first_trial,
+                grants: self.grants.clone(),
             })
             .collect();
         let results = self.bus.subscribe(wire::result(&session, "*"))?;
@@ -215,6 +241,7 @@ impl Elsewhere for Fleet {
                 shares: Vec::new(),
                 index: 0,
                 first_trial: 1,
+                grants: Vec::new(),
             };
             let client = self.bus.client().clone();
             async move {
@@ -247,12 +274,6 @@ fn moving(opening: &Opening) -> Result<MovingLine, Failure> {
         receivers: moving.means.receivers,
         ordinary_priority: moving.means.priority == dropline_traffic::Priority::Ordinary,
     })
-}
-
-/// A name that no other session has.
-fn session_name() -> String {
-    let key = nkeys::KeyPair::new_user().public_key();
-    key[1..17].to_owned()
 }
 
 /// What an agent answered, or why it did not do it.

@@ -123,6 +123,32 @@ impl Signed {
     }
 }
 
+/// Says that a grant holds no more, signed as the grant was.
+///
+/// # Errors
+/// If the key cannot sign.
+pub fn revoke(id: &str, key: &KeyPair) -> Result<Signed, Failure> {
+    let text = serde_json::to_string(&Revoked { revoke: id.into(), issuer: key.public_key() }).expect("it is JSON");
+    let signature = key.sign(text.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
+    Ok(Signed { grant: text, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
+}
+
+/// The grant that holds no more, if one whom this agent obeys says so.
+pub(crate) fn revoked(signed: &Signed, ceiling: &Ceiling) -> Option<String> {
+    let revoked: Revoked = serde_json::from_str(&signed.grant).ok()?;
+    let issuer = KeyPair::from_public_key(&revoked.issuer).ok()?;
+    let is_so = ceiling.issuers.contains(&revoked.issuer)
+        && issuer.verify(signed.grant.as_bytes(), &bytes(&signed.signature)?).is_ok();
+    is_so.then_some(revoked.revoke)
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Revoked {
+    revoke: String,
+    issuer: String,
+}
+
 /// Whether an agent may send what it is asked to: to loopback whatever its ceiling allows, elsewhere what a grant allows too. Until
 /// when it may, in seconds since 1970, where that ends.
 ///

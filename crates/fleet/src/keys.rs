@@ -11,6 +11,8 @@ use crate::wire::is_name;
 
 /// The name of who coordinates trials.
 pub const COORDINATOR: &str = "coordinator";
+/// No agent is called so.
+const RESERVED: [&str; 2] = [COORDINATOR, "issuer"];
 
 /// Makes a new key for the coordinator and for each of these agents, and writes them into a new directory, with the configuration
 /// of a server that knows them and listens at `listen`. Returns the files.
@@ -18,9 +20,9 @@ pub const COORDINATOR: &str = "coordinator";
 /// # Errors
 /// If a name cannot be one, or a file cannot be written: none that exists is written over.
 pub fn write(directory: &Path, listen: &str, agents: &[String]) -> Result<Vec<PathBuf>, Failure> {
-    if let Some(wrong) = agents.iter().find(|name| !is_name(name) || *name == COORDINATOR) {
+    if let Some(wrong) = agents.iter().find(|name| !is_name(name) || RESERVED.contains(&name.as_str())) {
         return Err(Failure::usage(format!("{wrong:?} cannot be the name of an agent"))
-            .advice("it has at most 32 letters, digits, - and _, and is not \"coordinator\""));
+            .advice("it has at most 32 letters, digits, - and _, and is neither \"coordinator\" nor \"issuer\""));
     }
     let failed = |why: io::Error| {
         Failure::environment(format!("keys cannot be written to {}: {why}", quoted_path(directory)))
@@ -42,10 +44,33 @@ pub(crate) fn write_in(directory: &Path, listen: &str, agents: &[String]) -> io:
         write_secret(&path, &(key.seed().map_err(io::Error::other)? + "\n"))?;
         files.push(path);
     }
+    let issuer = KeyPair::new_account();
+    let path = directory.join("issuer.nk");
+    write_secret(&path, &(issuer.seed().map_err(io::Error::other)? + "\n"))?;
+    files.push(path);
+    let path = directory.join("agent.toml");
+    write_secret(&path, &format!("# Whose grants an agent obeys, and what it never exceeds.\nissuers = [{:?}]\n", issuer.public_key()))?;
+    files.push(path);
     let path = directory.join("server.conf");
     write_secret(&path, &format!("listen: {listen:?}\nauthorization {{ users: [\n{users}] }}\n"))?;
     files.push(path);
     Ok(files)
+}
+
+/// The key in a file.
+///
+/// # Errors
+/// If there is none.
+pub fn read(path: &Path) -> Result<KeyPair, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|why| Failure::environment(format!("{} cannot be read: {why}", quoted_path(path))))?;
+    let key = text.lines().find_map(|line| KeyPair::from_seed(line.trim()).ok());
+    key.ok_or_else(|| Failure::usage(format!("{} holds no key", quoted_path(path))))
+}
+
+/// A name that nothing else has.
+pub fn id() -> String {
+    KeyPair::new_user().public_key()[1..17].to_owned()
 }
 
 /// The file with the key of who has this name.
@@ -84,7 +109,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("fleet");
         let files = write(&directory, "0.0.0.0:4222", &["a".into(), "b".into()]).unwrap();
-        assert_eq!(files.len(), 4);
+        assert_eq!(files.len(), 6);
         for file in &files {
             let mode = fs::metadata(file).unwrap().permissions().mode();
             assert_eq!(mode & 0o077, 0, "{}", file.display());

@@ -10,6 +10,7 @@ pub mod agent;
 mod bus;
 mod clock;
 pub mod coordinator;
+pub mod grant;
 pub mod keys;
 pub mod local;
 pub mod selection;

@@ -3,6 +3,7 @@
 //! An agent hears what is for it (`agent.NAME.…`) and for all (`fleet.…`), and tells results under its own name
 //! (`result.SESSION.NAME`): a server that knows its key lets it do nothing else.
 
+use crate::grant::Signed;
 use dropline_failure::{Failure, FailureKind};
 use dropline_record::{ProfileLine, TrialLine};
 use dropline_trial::AgentState;
@@ -20,6 +21,9 @@ pub(crate) const GO: &str = "fleet.go";
 pub(crate) const LEASE: &str = "fleet.lease";
 /// Said to all: a trial ends now.
 pub(crate) const STOP: &str = "fleet.stop";
+
+/// Said to all: a grant holds no more.
+pub(crate) const REVOKE: &str = "fleet.revoke";
 
 /// What one agent is asked: `open`, `arm`, `clock`, `limit` or `close`.
 pub(crate) fn ask(agent: &str, what: &str) -> String {
@@ -72,6 +76,9 @@ pub(crate) struct Open {
     pub(crate) index: usize,
     /// Number of the next trial.
     pub(crate) first_trial: u64,
+    /// What the agents may send, by whom it was granted.
+    #[serde(default)]
+    pub(crate) grants: Vec<Signed>,
 }
 
 /// How packets are moved, in words.

@@ -31,7 +31,7 @@ use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
 use dropline_trial::{LoadRange, Packet, Rate, TrafficProfile, Trial};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,6 +133,25 @@ impl Target {
     /// Whether all that are sent to it are counted at the target, whoever sent them: several generators cannot tell theirs apart.
     pub fn is_counted_there(&self) -> bool {
         matches!(self.kind, Kind::Udp { reply: dropline_traffic::Reply::None, .. } | Kind::Heartbeat { .. })
+    }
+
+    /// The address that its packets go to, where packets of ours are sent to one.
+    ///
+    /// # Errors
+    /// If its name is not known.
+    pub fn address(&self) -> Result<Option<SocketAddr>, Failure> {
+        let found = match &self.kind {
+            Kind::Heartbeat { host, port } => udp::resolve(host, *port, "heartbeat://"),
+            Kind::Udp { host, port, .. } => udp::resolve(host, *port, udp::SCHEME.prefix),
+            Kind::Service(service::Named { scheme, host, port, .. }) => udp::resolve(host, *port, scheme),
+            _ => return Ok(None),
+        };
+        found.map(Some)
+    }
+
+    /// Whether frames are sent by interfaces of this machine.
+    pub fn takes_interfaces(&self) -> bool {
+        matches!(self.kind, Kind::Link(_))
     }
 
     /// Whether a program is started for it.

@@ -13,6 +13,9 @@ pub(crate) struct FleetArgs {
     pub(crate) on: Option<String>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// File with what the agents may send beyond loopback, as dropline fleet grant writes it; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grant: Vec<PathBuf>,
 }
 
 /// Where agents are met.

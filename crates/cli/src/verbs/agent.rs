@@ -5,10 +5,12 @@ use crate::args::ServerArgs;
 use crate::signals::told_to_stop;
 use crate::plan;
 use clap::Args;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted_path};
 use dropline_fleet::agent::{self, Settings};
+use dropline_fleet::grant::{Ceiling, is_range};
 use dropline_fleet::{Bus, Login};
 use dropline_traffic::{Means, Priority};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Let this host take part in a fleet: perform its share of trials when a coordinator says so.
@@ -29,6 +31,10 @@ pub(crate) struct AgentArgs {
     /// A label by which it is chosen too, with others; may be repeated.
     #[arg(long, value_name = "LABEL")]
     pub(crate) label: Vec<String>,
+    /// File that says whose grants it obeys, and what it never exceeds (TOML: issuers, targets, max_pps, max_bps, trial_max_s,
+    /// revoked) [default: it sends to loopback alone].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Also open targets that start a program or read a file of this host.
     #[arg(long)]
     pub(crate) allow_programs: bool,
@@ -53,11 +59,25 @@ pub(crate) fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let login = Login::read(args.server.creds.as_deref())?;
     let stop = told_to_stop()?;
     let settings =
-        Settings::new(&name, args.label.clone(), means, args.allow_programs, stop)?;
+        Settings::new(&name, args.label.clone(), means, ceiling(args.config.as_deref())?, args.allow_programs, stop)?;
     let bus = Arc::new(Bus::connect(url, &login, &name)?);
     note!("agent {name} is at {url}, and waits for trials");
     agent::run(&bus, &settings)?;
     Ok(DONE)
+}
+
+/// What its file says.
+fn ceiling(config: Option<&Path>) -> Result<Ceiling, Failure> {
+    let Some(path) = config else { return Ok(Ceiling::default()) };
+    let named = quoted_path(path);
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| Failure::environment(format!("--config: {named} cannot be read: {why}")))?;
+    let ceiling: Ceiling =
+        toml::from_str(&text).map_err(|why| Failure::usage(format!("--config: {named}: {why}")))?;
+    match ceiling.targets.iter().find(|range| !is_range(range)) {
+        Some(wrong) => Err(Failure::usage(format!("--config: {named}: {wrong:?} is not ADDRESS/BITS:PORT"))),
+        None => Ok(ceiling),
+    }
 }
 
 fn host_name() -> String {

@@ -2,13 +2,15 @@
 
 use super::DONE;
 use crate::args::ServerArgs;
-use crate::output as out;
+use crate::{output as out, plan};
 use clap::{Args, Subcommand};
 use dropline_failure::Failure;
 use dropline_fleet::coordinator::Fleet;
+use dropline_fleet::grant::{Grant, is_range};
+use dropline_fleet::keys;
 use dropline_fleet::selection::Selection;
 use dropline_fleet::{Bus, Login, Who};
-use dropline_trial::time_of;
+use dropline_trial::{quantities, time_of};
 use std::path::PathBuf;
 
 /// See who takes part in a fleet, how their clocks differ, and what each may do.
@@ -31,6 +33,10 @@ pub(crate) enum FleetVerb {
     Ping(AtArgs),
     /// Make keys for a coordinator and agents, and the configuration of a server that lets each do its part and nothing else.
     Keys(KeysArgs),
+    /// Write a grant: which agent may send how much to whom, until when. It is signed by the issuer's key.
+    Grant(GrantArgs),
+    /// Tell all agents that are there that a grant holds no more; others read it in their --config, under revoked.
+    Revoke(RevokeArgs),
     /// Say what would disturb a trial of all: versions that differ, clocks that are not known well, agents that are busy.
     Doctor(AtArgs),
 }
@@ -55,17 +61,94 @@ pub(crate) struct KeysArgs {
     pub(crate) listen: String,
 }
 
+/// What is granted.
+#[derive(Args, Debug)]
+pub(crate) struct GrantArgs {
+    /// The issuer's key, as dropline fleet keys writes it (issuer.nk).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// The agent that may send.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: String,
+    /// Where to: ADDRESS, ADDRESS/BITS, or either with :PORT; may be repeated.
+    #[arg(long, value_name = "RANGE", required = true)]
+    pub(crate) target: Vec<String>,
+    /// Packets a second that this agent may send, at most.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_pps: u64,
+    /// Bits a second of Ethernet frames that it may send, at most [default: as many as the packets have].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bps: Option<u64>,
+    /// How long it holds, from now on.
+    #[arg(long = "for", value_name = "TIME", default_value = "60min")]
+    pub(crate) holds: String,
+    /// The longest trial.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) trial_max: String,
+}
+
+/// What is granted no more.
+#[derive(Args, Debug)]
+pub(crate) struct RevokeArgs {
+    /// The id of the grant.
+    pub(crate) id: String,
+    /// The issuer's key.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    #[command(flatten)]
+    pub(crate) at: AtArgs,
+}
+
+fn grant(args: &GrantArgs) -> Result<u8, Failure> {
+    if let Some(wrong) = args.target.iter().find(|range| !is_range(range)) {
+        return Err(Failure::usage(format!("--target {wrong:?} is not ADDRESS/BITS:PORT")));
+    }
+    let seconds = |flag: &str, text: &str| {
+        plan::read(flag, quantities::positive_duration(text)).map(|time| time.as_secs().max(1))
+    };
+    let now = dropline_archive::clock::now_s();
+    let key = keys::read(&args.key)?;
+    let grant = Grant {
+        id: keys::id(),
+        issuer: key.public_key(),
+        agent: args.agent.clone(),
+        targets: args.target.clone(),
+        max_pps: args.max_pps,
+        max_bps: args.max_bps.unwrap_or_else(|| args.max_pps.saturating_mul(8 * 65_575)),
+        trial_max_s: seconds("--trial-max", &args.trial_max)?,
+        not_before: now,
+        not_after: now.saturating_add(i64::try_from(seconds("--for", &args.holds)?).unwrap_or(i64::MAX)),
+    };
+    let signed = serde_json::to_string(&grant.sign(&key)?).expect("a grant is JSON");
+    out::print(&format!("{signed}\n"))?;
+    Ok(DONE)
+}
+
+fn revoke(args: &RevokeArgs) -> Result<u8, Failure> {
+    let signed = dropline_fleet::grant::revoke(&args.id, &keys::read(&args.key)?)?;
+    let heard = meet(&args.at)?.revoke(&signed)?;
+    match heard.is_empty() {
+        true => Err(Failure::environment("no agent obeys this issuer, or none answered")),
+        false => {
+            out::print(&format!("{} holds no more, as these heard: {}\n", args.id, heard.join(", ")))?;
+            Ok(DONE)
+        }
+    }
+}
+
 pub(crate) fn run(args: &FleetVerbArgs) -> Result<u8, Failure> {
     match &args.verb {
         FleetVerb::List(at) => list(&meet(at)?),
         FleetVerb::Ping(at) => ping(&meet(at)?),
-        FleetVerb::Keys(args) => keys(args),
+        FleetVerb::Keys(args) => make_keys(args),
+        FleetVerb::Grant(args) => grant(args),
+        FleetVerb::Revoke(args) => revoke(args),
         FleetVerb::Doctor(at) => doctor(&meet(at)?),
     }
 }
 
-fn keys(args: &KeysArgs) -> Result<u8, Failure> {
-    let files = dropline_fleet::keys::write(&args.directory, &args.listen, &args.agents)?;
+fn make_keys(args: &KeysArgs) -> Result<u8, Failure> {
+    let files = keys::write(&args.directory, &args.listen, &args.agents)?;
     let lines = files.iter().map(|file| format!("{}\n", file.display()));
     out::print(&lines.collect::<String>())?;
     Ok(DONE)
@@ -76,7 +159,7 @@ fn meet(at: &AtArgs) -> Result<Fleet, Failure> {
         Failure::usage("--join is missing: at which server is the fleet?").advice("write  --join nats://HOST")
     })?;
     let login = Login::read(at.server.creds.as_deref())?;
-    Ok(Fleet::at(Bus::connect(url, &login, "coordinator")?, Selection::Named(Vec::new())))
+    Ok(Fleet::at(Bus::connect(url, &login, "coordinator")?, Selection::Named(Vec::new()), Vec::new()))
 }
 
 /// Those who answer; that there are none is an error.

@@ -2,6 +2,7 @@
 
 use super::{FIRST_LEASE, Settings, Shared};
 use crate::bus::{Bus, ask, bytes_of};
+use crate::grant::{self, Asked, Ceiling, Grant, Signed};
 use crate::wire::{self, Answer, Arm, Failed, MovingLine, Open, Ready, Told};
 use dropline_failure::Failure;
 use dropline_record::{ProfileLine, Purpose, TrialLine};
@@ -42,6 +43,8 @@ struct Session {
     profile: TrafficProfile,
     opening: Opening,
     share: Share,
+    /// What it may send, where somebody granted it.
+    grant: Option<Grant>,
     /// None after a failure: it is opened again.
     measurer: Option<AnyMeasurer>,
     /// Number of the trial that the measurer performs next.
@@ -87,6 +90,7 @@ impl Performer {
         let target = self.target(&open.target, open.shares.len() > 1)?;
         let share = Share::new(open.index, &open.shares)
             .ok_or_else(|| Failure::usage("a share of the load must be above zero"))?;
+        let grant = self.grant(&open.grants)?;
         let mut profile = profile(&open.profile)?;
         profile.arrival = profile.arrival.shared(share.clone());
         let starter: Arc<dyn Starter> = Arc::<Shared>::clone(&self.shared);
@@ -105,19 +109,42 @@ impl Performer {
             profile,
             opening,
             share,
+            grant,
             measurer: None,
             next: open.first_trial,
         };
+        // Before the first packet, which asks whether anybody is there.
+        session.may_send(Rate::LOWEST, Duration::ZERO, &self.settings.ceiling)?;
         let ready = session.open(open.first_trial)?;
         self.session = Some(session);
         Ok(ready)
     }
 
+    /// The grant that is for this agent, where there is one.
+    fn grant(&self, grants: &[Signed]) -> Result<Option<Grant>, Failure> {
+        let mut ceiling = self.settings.ceiling.clone();
+        let mut heard = self.shared.heard();
+        ceiling.revoked.extend(heard.revoked.iter().cloned());
+        let each: Vec<_> = grants.iter().map(|signed| signed.of(&self.settings.name, &ceiling)).collect();
+        let mut why = None;
+        for one in each {
+            match one {
+                Ok(grant) => {
+                    heard.grant = Some(grant.id.clone());
+                    return Ok(Some(grant));
+                }
+                Err(refused) => why = Some(refused),
+            }
+        }
+        why.map_or(Ok(None), Err)
+    }
+
     /// The target, if this agent may open it.
     fn target(&self, word: &str, are_several: bool) -> Result<Target, Failure> {
         let target = Target::parse(word)?;
-        if !self.settings.programs && (target.starts_a_program() || target.file().is_some()) {
-            return Err(Failure::environment(format!("{target} starts a program, or reads a file, of this host"))
+        let is_of_the_host = target.starts_a_program() || target.file().is_some() || target.takes_interfaces();
+        if !self.settings.programs && is_of_the_host {
+            return Err(Failure::environment(format!("{target} starts a program, reads a file, or takes interfaces of this host"))
                 .advice("start the agent with --allow-programs if whoever coordinates may do so"));
         }
         if are_several && target.is_counted_there() {
@@ -151,14 +178,23 @@ impl Performer {
             let _ = tell.send(bytes_of(&Answer::<()>::Unknown));
             return;
         };
-        self.shared.lease.begin(FIRST_LEASE);
+        let load = session.share.of(Rate::from_millipps(arm.load_millipps));
+        let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
+        let at_most = match session.may_send(input.load, input.duration, &self.settings.ceiling) {
+            Ok(at_most) => at_most,
+            Err(why) => {
+                let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
+                return;
+            }
+        };
+        self.shared.lease.begin(FIRST_LEASE, at_most);
         {
             let mut heard = self.shared.heard();
             heard.trial = arm.trial;
             heard.armed = Some(tell);
             (heard.starts_ns, heard.missed, heard.late) = (None, false, None);
         }
-        let measured = session.measure(arm, &self.shared);
+        let measured = session.measure(arm.trial, input, &self.shared);
         self.shared.lease.end();
         let mut heard = self.shared.heard();
         let (missed, late) = (heard.missed, heard.late);
@@ -220,11 +256,19 @@ impl Session {
         })
     }
 
-    fn measure(&mut self, arm: &Arm, shared: &Shared) -> Result<Trial, Failure> {
-        let load = self.share.of(Rate::from_millipps(arm.load_millipps));
-        let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
-        if self.measurer.is_none() || self.next != arm.trial {
-            self.open(arm.trial)?;
+    /// Whether so much may be sent for so long; the time in which it may, where that ends.
+    fn may_send(&self, load: Rate, duration: Duration, ceiling: &Ceiling) -> Result<Option<Duration>, Failure> {
+        let Some(target) = self.target.address()? else { return Ok(None) };
+        let pps = load.as_pps();
+        let bps = pps * f64::from(self.profile.packet.frame_bytes()) * 8.0;
+        let now = dropline_archive::clock::now_s();
+        let until = grant::check(&Asked { target, pps, bps, duration, now }, self.grant.as_ref(), ceiling)?;
+        Ok(until.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))))
+    }
+
+    fn measure(&mut self, trial: u64, input: TrialInput, shared: &Shared) -> Result<Trial, Failure> {
+        if self.measurer.is_none() || self.next != trial {
+            self.open(trial)?;
         }
         if !self.target.starts_together() {
             let starts = shared.ready().ok_or_else(Failure::interrupted)?;
@@ -232,7 +276,7 @@ impl Session {
         }
         let measurer = self.measurer.as_mut().expect("it was opened");
         let measured = measurer.measure(input);
-        self.next = arm.trial + 1;
+        self.next = trial + 1;
         if measured.is_err() {
             self.measurer = None;
         }

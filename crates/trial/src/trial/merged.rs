@@ -202,7 +202,9 @@ fn caveats(trial: &Trial, parts: &[&Trial]) -> Vec<Caveat> {
             }
             Caveat::OthersCame { dropped, came } => {
                 let dropped = dropped.saturating_sub(trial.lost().saturating_sub(part.lost()));
-                let came = came.saturating_sub(trial.offered.saturating_sub(part.offered));
+                // Their replies come to programs too.
+                let moved = |trial: &Trial| trial.offered.saturating_add(trial.forwarded);
+                let came = came.saturating_sub(moved(trial).saturating_sub(moved(part)));
                 let is_said = together.iter().any(|said| said.code() == caveat.code());
                 if !is_said && (dropped > 0 || came > 0) {
                     together.push(Caveat::OthersCame { dropped, came });
@@ -288,7 +290,7 @@ mod tests {
         let [mut a, mut b] = [part("a", 500, 495), part("b", 500, 411)];
         a.trial.as_mut().unwrap().caveats = vec![
             Caveat::CountersShared { beyond: 89, unplaced: 0 },
-            Caveat::OthersCame { dropped: 89, came: 500 },
+            Caveat::OthersCame { dropped: 89, came: 911 },
         ];
         b.trial.as_mut().unwrap().caveats = vec![Caveat::CountersShared { beyond: 5, unplaced: 0 }];
         assert_eq!(Trial::merged(1, input(), 7, &[a.clone(), b.clone()]).caveats, []);
