@@ -97,7 +97,10 @@ fn grants(files: &[std::path::PathBuf]) -> Result<Vec<dropline_fleet::grant::Sig
         let text = std::fs::read_to_string(file)
             .map_err(|why| Failure::environment(format!("--grant: {named} cannot be read: {why}")))?;
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            all.push(serde_json::from_str(line).map_err(|why| Failure::usage(format!("--grant: {named} is no grant: {why}")))?);
+            all.push(
+                serde_json::from_str(line)
+                    .map_err(|why| Failure::usage(format!("--grant: {named} is no grant: {why}")))?,
+            );
         }
     }
     Ok(all)

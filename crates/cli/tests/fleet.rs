@@ -6,6 +6,7 @@
 mod command;
 
 use command::Bench;
+use dropline_lab::{Namespace, built_or_skipped};
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::PathBuf;
@@ -30,7 +31,11 @@ struct Echo {
 
 impl Echo {
     fn start() -> Self {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0")
+    }
+
+    fn at(address: &str) -> Self {
+        let socket = UdpSocket::bind(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let address = socket.local_addr().unwrap().to_string();
         let (packets, last_ns, stop) = (Arc::default(), Arc::default(), Arc::default());
@@ -114,7 +119,11 @@ impl Fleet {
         config += &format!("ports_file_dir: {:?}\n", self.bench.path("fleet"));
         self.bench.write("fleet/started.conf", &config);
         let mut command = Command::new("nats-server");
-        command.arg("-c").arg(self.bench.path("fleet/started.conf")).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .arg("-c")
+            .arg(self.bench.path("fleet/started.conf"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let _ = self.server.kill();
         let _ = self.server.wait();
         self.server = command.spawn().unwrap();
@@ -140,7 +149,9 @@ impl Fleet {
     }
 
     fn agent(&self, name: &str, key: &str) -> Child {
-        let words = ["agent", "--join", &self.url, "--name", name, "--creds", key, "--cpus", "free", "--ordinary-priority"];
+        let words =
+            ["agent", "--join", &self.url, "--name", name, "--creds", key, "--config", "fleet/agent.toml"];
+        let words = [&words[..], &["--cpus", "free", "--ordinary-priority"]].concat();
         self.bench.command(&words).stderr(Stdio::null()).spawn().unwrap()
     }
 
@@ -187,7 +198,8 @@ fn codes(trial: &Value) -> Vec<&str> {
 fn two_agents_intend_what_one_process_does_to_the_packet() {
     let bench = Bench::new();
     for arrival in ["constant", "poisson", "bursts:size=32"] {
-        let words = ["trial", "sim:hard?capacity=1Mpps", "--load=100001pps", "--duration=1s", "--arrival", arrival];
+        let words =
+            ["trial", "sim:hard?capacity=1Mpps", "--load=100kpps", "--duration=1s", "--arrival", arrival];
         let words = |more: &'static [&'static str]| [&words[..], more].concat();
         let alone = bench.done(&words(&["--json", "-o", "-"])).json();
         let together = bench.done(&words(&["--json", "-o", "-", "--on", "local:2"])).json();
@@ -202,7 +214,8 @@ fn two_agents_intend_what_one_process_does_to_the_packet() {
 fn counts_of_four_agents_add_up_to_what_the_target_got() {
     let (bench, echo) = (Bench::new(), Echo::start());
     let target = echo.target();
-    let words = ["trial", &target, "--load=4kpps", "--duration=1s", "--on", "local:4", "--arrival", "poisson"];
+    let words =
+        ["trial", &target, "--load=4kpps", "--duration=1s", "--on", "local:4", "--arrival", "poisson"];
     let ended = bench.run(&[&words[..], &["-o", "four.jsonl", "--json"]].concat());
     let trial = &ended.json();
     let agents = trial["agents"].as_array().unwrap();
@@ -213,7 +226,10 @@ fn counts_of_four_agents_add_up_to_what_the_target_got() {
     assert_eq!(count(&trial["intended"]), count(&trial["offered"]), "{}", ended.errors);
     let asked = echo.packets() - count(&trial["offered"]);
     assert!(asked < 200, "beside the trial only a few packets of each agent's probe came: {asked}");
-    assert!(agents.iter().all(|agent| agent["state"] == "whole" && count(&agent["offered"]) > 800), "{agents:?}");
+    assert!(
+        agents.iter().all(|agent| agent["state"] == "whole" && count(&agent["offered"]) > 800),
+        "{agents:?}"
+    );
     assert!(trial["start"]["skew_ns"].is_u64() && trial["start"]["bound_ns"] == 0, "{}", trial["start"]);
     bench.done(&["report", "four.jsonl"]);
 }
@@ -224,16 +240,19 @@ fn an_agent_that_is_killed_makes_its_trial_void_and_the_others_end_as_planned() 
     let echo = Echo::start();
     let mut fleet = Fleet::start(&["a", "b"]);
     let target = echo.target();
-    let words = fleet.words(&["trial", &target, "--load=4kpps", "--duration=3s", "--on", "a,b", "-o", "void.jsonl"]);
+    let words =
+        fleet.words(&["trial", &target, "--load=4kpps", "--duration=3s", "--on", "a,b", "-o", "void.jsonl"]);
     let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     echo.wait_for_load();
     fleet.agents[1].kill().unwrap();
     assert_eq!(measuring.wait_with_output().unwrap().status.code(), Some(3), "measured, and not valid");
     let trial = &fleet.trials("void.jsonl")[0];
     assert!(codes(trial).contains(&"agents_lost"), "{:?}", codes(trial));
-    let states: Vec<&str> = trial["agents"].as_array().unwrap().iter().filter_map(|one| one["state"].as_str()).collect();
+    let states: Vec<&str> =
+        trial["agents"].as_array().unwrap().iter().filter_map(|one| one["state"].as_str()).collect();
     assert_eq!(states, ["whole", "silent"]);
     assert!(count(&trial["offered"]) > 5000, "the other one sent its share of 12000 to the end");
+    fleet.bench.done(&["report", "void.jsonl"]);
 }
 
 #[test]
@@ -242,7 +261,17 @@ fn a_search_repeats_the_trial_that_an_agent_missed_once_that_is_there_again() {
     let echo = Echo::start();
     let mut fleet = Fleet::start(&["a", "b"]);
     let target = echo.target();
-    let words = ["search", &target, "--max-load=6kpps", "--min-load=2kpps", "--max-trials=4", "--on", "a,b", "-o", "s.jsonl"];
+    let words = [
+        "search",
+        &target,
+        "--max-load=6kpps",
+        "--min-load=2kpps",
+        "--max-trials=4",
+        "--on",
+        "a,b",
+        "-o",
+        "s.jsonl",
+    ];
     let words = fleet.words(&words);
     let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     echo.wait_for_load();
@@ -251,7 +280,8 @@ fn a_search_repeats_the_trial_that_an_agent_missed_once_that_is_there_again() {
     fleet.agents[1] = fleet.agent("b", "fleet/b.nk");
     measuring.wait_with_output().unwrap();
     let trials = fleet.trials("s.jsonl");
-    let void: Vec<bool> = trials.iter().map(|trial| trial["void"] == true && codes(trial).contains(&"agents_lost")).collect();
+    let void: Vec<bool> =
+        trials.iter().map(|trial| trial["void"] == true && codes(trial).contains(&"agents_lost")).collect();
     assert!(void[0], "{trials:?}");
     assert_eq!(trials[0]["intended_load_pps"], trials[1]["intended_load_pps"], "it is repeated");
     assert!(!void[1], "with both agents: {trials:?}");
@@ -263,8 +293,10 @@ fn no_packet_leaves_once_the_coordinator_is_gone_for_as_long_as_the_lease() {
     let echo = Echo::start();
     let fleet = Fleet::start(&["a", "b"]);
     let target = echo.target();
-    let words = fleet.words(&["trial", &target, "--load=4kpps", "--duration=30s", "--on", "a,b", "-o", "gone.jsonl"]);
-    let mut measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let words =
+        fleet.words(&["trial", &target, "--load=4kpps", "--duration=30s", "--on", "a,b", "-o", "gone.jsonl"]);
+    let mut measuring =
+        fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     echo.wait_for_load();
     let killed = Instant::now();
     measuring.kill().unwrap();
@@ -273,7 +305,16 @@ fn no_packet_leaves_once_the_coordinator_is_gone_for_as_long_as_the_lease() {
     assert!(last < STOPS_WITHIN, "the last packet came {last:?} after the coordinator was killed");
     // They take part in the next measurement.
     std::thread::sleep(Duration::from_secs(5));
-    fleet.bench.run(&fleet.words(&["trial", &target, "--load=4kpps", "--duration=500ms", "--on", "a,b", "-o", "next.jsonl"]));
+    fleet.bench.run(&fleet.words(&[
+        "trial",
+        &target,
+        "--load=4kpps",
+        "--duration=500ms",
+        "--on",
+        "a,b",
+        "-o",
+        "next.jsonl",
+    ]));
     assert_eq!(fleet.trials("next.jsonl").len(), 1);
 }
 
@@ -297,7 +338,16 @@ fn a_server_that_is_killed_ends_the_load_and_the_trial_is_void() {
     let echo = Echo::start();
     let mut fleet = Fleet::start(&["a", "b"]);
     let target = echo.target();
-    let words = fleet.words(&["trial", &target, "--load=4kpps", "--duration=6s", "--on", "a,b", "-o", "server.jsonl"]);
+    let words = fleet.words(&[
+        "trial",
+        &target,
+        "--load=4kpps",
+        "--duration=6s",
+        "--on",
+        "a,b",
+        "-o",
+        "server.jsonl",
+    ]);
     let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     echo.wait_for_load();
     let killed = Instant::now();
@@ -308,6 +358,7 @@ fn a_server_that_is_killed_ends_the_load_and_the_trial_is_void() {
     fleet.serve();
     assert_eq!(measuring.wait_with_output().unwrap().status.code(), Some(3));
     assert!(codes(&fleet.trials("server.jsonl")[0]).contains(&"agents_lost"));
+    fleet.bench.done(&["report", "server.jsonl"]);
 }
 
 #[test]
@@ -316,7 +367,8 @@ fn an_agent_that_stood_still_sends_nothing_when_it_runs_again() {
     let echo = Echo::start();
     let fleet = Fleet::start(&["a"]);
     let target = echo.target();
-    let words = fleet.words(&["trial", &target, "--load=4kpps", "--duration=8s", "--on", "a", "-o", "still.jsonl"]);
+    let words =
+        fleet.words(&["trial", &target, "--load=4kpps", "--duration=8s", "--on", "a", "-o", "still.jsonl"]);
     let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     echo.wait_for_load();
     signal(&fleet.agents[0], "STOP");
@@ -357,7 +409,97 @@ fn a_fleet_says_who_is_there_and_how_well_clocks_are_known() {
     let list = fleet.bench.done(&[&["fleet", "list"], &at[..]].concat()).text;
     assert_eq!(list.lines().count(), 3, "{list}");
     let ping = fleet.bench.done(&[&["fleet", "ping"], &at[..]].concat()).text;
-    assert!(ping.lines().skip(1).all(|line| line.contains(" us") || line.contains(" ns") || line.contains(" ms")), "{ping}");
+    assert!(
+        ping.lines().skip(1).all(|line| line.contains(" us") || line.contains(" ns") || line.contains(" ms")),
+        "{ping}"
+    );
     let doctor = fleet.bench.done(&[&["fleet", "doctor"], &at[..]].concat()).text;
     assert!(doctor.contains("2 answered: a, b"), "{doctor}");
+}
+
+/// A namespace with an address that is not loopback's, and a service there.
+fn beside_loopback(test: impl FnOnce(&Fleet, &Echo) + Send) {
+    let Some(namespace) = built_or_skipped(Namespace::new("granted")) else { return };
+    namespace.ip(&["link", "set", "lo", "up"]).unwrap();
+    namespace.ip(&["address", "add", "10.77.0.1/24", "dev", "lo"]).unwrap();
+    let run = || test(&Fleet::start(&["a", "b"]), &Echo::at("10.77.0.1:0"));
+    namespace.run(run).unwrap();
+}
+
+/// A grant, as the words say, in a file.
+fn grant(fleet: &Fleet, name: &str, words: &[&str]) -> String {
+    let text = fleet.bench.done(&[&["fleet", "grant"], words].concat()).text;
+    fleet.bench.write(name, &text);
+    let signed: Value = serde_json::from_str(&text).unwrap();
+    let grant: Value = serde_json::from_str(signed["grant"].as_str().unwrap()).unwrap();
+    grant["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn nothing_leaves_beyond_loopback_that_was_not_granted() {
+    beside_loopback(|fleet, echo| {
+        fleet.bench.done(&["fleet", "keys", "stranger", "a"]);
+        let (own, there) = ("fleet/issuer.nk", "10.77.0.0/24");
+        let good = ["--agent", "a", "--max-pps", "4000", "--target", there];
+        let of = |key: &'static str, more: &[&'static str]| [&["--key", key][..], &good, more].concat();
+        grant(fleet, "good", &of(own, &[]));
+        grant(fleet, "foreign", &of("stranger/issuer.nk", &[]));
+        grant(fleet, "short", &of(own, &["--trial-max", "1s"]));
+        grant(fleet, "ends", &of(own, &["--for", "1s"]));
+        grant(fleet, "other-agent", &["--key", own, "--agent", "b", "--max-pps", "4000", "--target", there]);
+        grant(fleet, "slow", &["--key", own, "--agent", "a", "--max-pps", "3999", "--target", there]);
+        grant(
+            fleet,
+            "other-network",
+            &["--key", own, "--agent", "a", "--max-pps", "4000", "--target", "10.78.0.0/24"],
+        );
+        let changed = fleet.bench.read("slow").replace("3999", "9999");
+        fleet.bench.write("changed", &changed);
+        let target = echo.target();
+        let trial = ["trial", &target, "--load=4kpps", "--duration=2s", "--on", "a", "-o", "-"];
+        let refused = |more: &[&str]| {
+            let ended = fleet.bench.run(&fleet.words(&[&trial[..], more].concat()));
+            assert_eq!(ended.code, Some(4), "{more:?}: {}", ended.errors);
+            assert!(ended.errors.contains("refused"), "{more:?}: {}", ended.errors);
+        };
+        refused(&[]);
+        for wrong in ["foreign", "other-agent", "other-network", "changed"] {
+            refused(&["--grant", wrong]);
+        }
+        assert_eq!(echo.packets(), 0);
+        // What a trial would exceed is refused before its first packet; until then the target was asked whether it is there.
+        for wrong in ["short", "ends", "slow"] {
+            refused(&["--grant", wrong]);
+        }
+        assert!(echo.packets() < 1000, "{} packets of probes", echo.packets());
+        let asked = echo.packets();
+        fleet.bench.run(&fleet.words(&[&trial[..], &["--grant", "good"]].concat()));
+        assert!(echo.packets() > asked + 4000, "what is granted is sent");
+    });
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_grant_that_is_revoked_ends_the_load() {
+    beside_loopback(|fleet, echo| {
+        let key = ["--key", "fleet/issuer.nk"];
+        let words = [&key[..], &["--agent", "a", "--max-pps", "4000", "--target", "10.77.0.1"]].concat();
+        let id = grant(fleet, "grant", &words);
+        let target = echo.target();
+        let words =
+            ["trial", &target, "--load=4kpps", "--duration=30s", "--on", "a", "--grant", "grant", "-o", "-"];
+        let mut measuring = fleet.bench.command(&fleet.words(&words));
+        let mut measuring = measuring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        echo.wait_for_load();
+        let revoke =
+            [&["fleet", "revoke", &id][..], &key, &["--join", &fleet.url, "--creds", "fleet/coordinator.nk"]]
+                .concat();
+        fleet.bench.done(&revoke);
+        let last = echo.last_after(Instant::now());
+        assert!(last < STOPS_WITHIN, "the last packet came {last:?} after the grant was revoked");
+        assert_eq!(measuring.wait().unwrap().code(), Some(3));
+        let again = fleet.bench.run(&fleet.words(&words));
+        assert!(again.code == Some(4) && again.errors.contains("revoked"), "{}", again.errors);
+    });
 }

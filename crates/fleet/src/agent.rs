@@ -81,8 +81,8 @@ struct Heard {
     session: Option<String>,
     /// When it said last that it is there.
     alive: Option<Instant>,
-    /// The trial that is armed.
-    trial: u64,
+    /// Which time it is that it was armed.
+    attempt: u64,
     /// Is told that all is ready.
     armed: Option<oneshot::Sender<Vec<u8>>>,
     /// When the armed trial starts, by our clock.
@@ -200,7 +200,7 @@ impl Listener<'_> {
             wire::GO => {
                 let Some(go) = read::<Go>(message) else { return };
                 let mut heard = self.shared.heard();
-                if heard.session.as_ref() == Some(&go.session) && heard.trial == go.trial {
+                if heard.session.as_ref() == Some(&go.session) && heard.attempt == go.attempt {
                     heard.starts_ns = heard.starts_ns.or(go.at.get(&self.settings.name).copied());
                     self.shared.go.notify_all();
                 }
@@ -235,7 +235,9 @@ impl Listener<'_> {
         let heard_ns = clock::monotonic_ns();
         let what = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
         if what == "clock" {
-            return self.answer(&message, bytes_of(&Clock { heard_ns, said_ns: clock::monotonic_ns() })).await;
+            return self
+                .answer(&message, bytes_of(&Clock { heard_ns, said_ns: clock::monotonic_ns() }))
+                .await;
         }
         let (tell, told) = oneshot::channel();
         let task = match what.as_str() {
@@ -310,4 +312,36 @@ impl Listener<'_> {
 
 fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {
     serde_json::from_slice(&message.payload).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An agent that is armed, and hears of a start that is so far ahead.
+    fn told(ahead_ns: i64) -> (Shared, Option<Instant>) {
+        let shared = Shared::new();
+        shared.lease.begin(FIRST_LEASE, None);
+        shared.heard().starts_ns = Some(clock::monotonic_ns() + ahead_ns);
+        let starts = shared.ready();
+        (shared, starts)
+    }
+
+    #[test]
+    fn a_start_that_is_heard_of_too_late_is_missed_and_said_so() {
+        let (shared, starts) = told(1_000_000_000);
+        assert!(starts.is_some_and(|starts| starts > Instant::now()) && !shared.heard().missed);
+        for late in [4_000_000, 0, -1_000_000_000] {
+            let (shared, starts) = told(late);
+            assert!(starts.is_none() && shared.heard().missed, "{late}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_is_armed_and_hears_no_more_gives_up_with_its_lease() {
+        let shared = Shared::new();
+        shared.lease.begin(Duration::from_millis(30), None);
+        assert_eq!(shared.ready(), None);
+        assert!(!shared.heard().missed);
+    }
 }

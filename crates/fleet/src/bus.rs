@@ -110,10 +110,15 @@ impl Bus {
     /// Says something to whoever listens.
     pub(crate) fn say(&self, subject: &str, what: &impl Serialize) -> Result<(), Failure> {
         let said = async {
-            self.client.publish(subject.to_owned(), bytes_of(what).into()).await.map_err(|why| why.to_string())?;
+            self.client
+                .publish(subject.to_owned(), bytes_of(what).into())
+                .await
+                .map_err(|why| why.to_string())?;
             self.client.flush().await.map_err(|why| why.to_string())
         };
-        self.runtime.block_on(said).map_err(|why| Failure::environment(format!("the fleet cannot be told: {why}")))
+        self.runtime
+            .block_on(said)
+            .map_err(|why| Failure::environment(format!("the fleet cannot be told: {why}")))
     }
 }
 

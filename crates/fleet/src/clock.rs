@@ -21,7 +21,8 @@ pub(crate) fn instant_of(monotonic: i64) -> Instant {
 /// to be seen.
 pub(crate) fn whose() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let space = std::fs::read_link("/proc/self/ns/time").map_or_else(|_| String::new(), |link| link.display().to_string());
+    let space = std::fs::read_link("/proc/self/ns/time")
+        .map_or_else(|_| String::new(), |link| link.display().to_string());
     Some(format!("{} {space}", boot.trim()))
 }
 
@@ -59,19 +60,30 @@ mod tests {
 
     /// A message takes so long there and back; the other clock is so far ahead.
     fn exchange(at: i64, there: i64, back: i64, ahead: i64) -> Stamps {
-        Stamps { asked_ns: at, heard_ns: at + there + ahead, said_ns: at + there + 50 + ahead, answered_ns: at + there + 50 + back }
+        Stamps {
+            asked_ns: at,
+            heard_ns: at + there + ahead,
+            said_ns: at + there + 50 + ahead,
+            answered_ns: at + there + 50 + back,
+        }
     }
 
     #[test]
     fn the_exchange_that_took_least_says_how_far_ahead_a_clock_is_and_how_wrong_that_may_be() {
         for ahead in [0, 5_000_000_000, -5_000_000_000] {
-            let exchanges =
-                [exchange(0, 9000, 100, ahead), exchange(20_000, 300, 200, ahead), exchange(30_000, 400, 4000, ahead)];
+            let exchanges = [
+                exchange(0, 9000, 100, ahead),
+                exchange(20_000, 300, 200, ahead),
+                exchange(30_000, 400, 4000, ahead),
+            ];
             let offset = Offset::of(&exchanges).unwrap();
             assert_eq!(offset, Offset { ahead_ns: ahead + 50, bound_ns: 250 });
             for one in exchanges {
                 let alone = Offset::of(&[one]).unwrap();
-                assert!(alone.ahead_ns.abs_diff(ahead) <= alone.bound_ns, "never wrong by more than it says: {alone:?}");
+                assert!(
+                    alone.ahead_ns.abs_diff(ahead) <= alone.bound_ns,
+                    "never wrong by more than it says: {alone:?}"
+                );
             }
         }
         assert_eq!(Offset::of(&[]), None);

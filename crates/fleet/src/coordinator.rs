@@ -27,8 +27,10 @@ const WHO_LASTS: Duration = Duration::from_millis(500);
 const OPEN_LASTS: Duration = Duration::from_secs(30);
 /// So long an agent may take to be ready for a trial.
 const ARM_LASTS: Duration = Duration::from_secs(8);
-/// So often that is tried.
-const ARMS: u32 = 3;
+/// So long that is tried: an agent that was started again is there after a moment.
+const ARMED_WITHIN: Duration = Duration::from_secs(10);
+/// How often.
+const ARMED_AGAIN: Duration = Duration::from_millis(500);
 /// Exchanges by which a clock is known.
 const EXCHANGES: usize = 8;
 /// From one word to the next that we are there.
@@ -89,7 +91,9 @@ impl Fleet {
             let _ = self.bus.client().publish_with_reply(wire::REVOKE, inbox, bytes_of(signed).into()).await;
             let until = Instant::now() + WHO_LASTS;
             while Instant::now() < until {
-                if let Ok(Some(answer)) = tokio::time::timeout(Duration::from_millis(50), answers.next()).await {
+                if let Ok(Some(answer)) =
+                    tokio::time::timeout(Duration::from_millis(50), answers.next()).await
+                {
                     heard.extend(serde_json::from_slice::<String>(&answer.payload));
                 }
             }
@@ -161,7 +165,8 @@ async fn offset(bus: &Bus, agent: &str) -> Option<Offset> {
     let mut exchanges = Vec::with_capacity(EXCHANGES);
     for _ in 0..EXCHANGES {
         let asked_ns = clock::monotonic_ns();
-        let clock: Clock = ask(bus.client(), wire::ask(agent, "clock"), Vec::new(), Duration::from_secs(1)).await?;
+        let clock: Clock =
+            ask(bus.client(), wire::ask(agent, "clock"), Vec::new(), Duration::from_secs(1)).await?;
         exchanges.push(Stamps {
             asked_ns,
             heard_ns: clock.heard_ns,
@@ -206,6 +211,7 @@ impl Elsewhere for Fleet {
             session,
             agents: agents.collect(),
             next: opening.first_trial,
+            attempts: 0,
             profile: profile.clone(),
             starts_together: target.starts_together(),
             patience: if target.starts_together() { Duration::ZERO } else { opening.patience },
@@ -213,7 +219,7 @@ impl Elsewhere for Fleet {
             results,
             renewing,
         };
-        let ready = coordinator.open_all()?;
+        let ready = coordinator.bus.runtime().block_on(coordinator.open_each(coordinator.next))?;
         let names: Vec<&str> = coordinator.agents.iter().map(|agent| agent.name.as_str()).collect();
         let first = ready.into_iter().next().unwrap_or_default();
         let note = first.note.map(|note| format!("{note}; measured by {}", names.join(", ")));
@@ -247,13 +253,15 @@ impl Elsewhere for Fleet {
             async move {
                 let limit: Option<Answer<f64>> =
                     ask(&client, wire::ask(&who.name, "limit"), bytes_of(&open), OPEN_LASTS).await;
-                done(limit, &who.name)
+                done(limit, &who.name).map_err(Failure::from)
             }
         });
-        let each: Vec<f64> = self.bus.runtime().block_on(join_all(each)).into_iter().collect::<Result<_, _>>()?;
+        let each: Vec<f64> =
+            self.bus.runtime().block_on(join_all(each)).into_iter().collect::<Result<_, _>>()?;
         // Each sends its share: the one that can send least for it says what all can.
         let total: u32 = chosen.iter().map(|(_, share)| share).sum();
-        let all = chosen.iter().zip(&each).map(|((_, share), pps)| pps * f64::from(total) / f64::from(*share));
+        let all =
+            chosen.iter().zip(&each).map(|((_, share), pps)| pps * f64::from(total) / f64::from(*share));
         Rate::pps(all.fold(f64::INFINITY, f64::min)).map_err(Failure::environment)
     }
 }
@@ -264,8 +272,10 @@ fn moving(opening: &Opening) -> Result<MovingLine, Failure> {
     let (sources, targets) = (&moving.sources, &moving.targets);
     let is_plain = sources.addresses.is_empty() && sources.first_port.is_none();
     if !is_plain || !targets.addresses.is_empty() || targets.ports > 1 {
-        return Err(Failure::usage("--source-addresses, --source-port, --target-addresses and --target-ports are of one machine")
-            .advice("leave them out with --on"));
+        return Err(Failure::usage(
+            "--source-addresses, --source-port, --target-addresses and --target-ports are of one machine",
+        )
+        .advice("leave them out with --on"));
     }
     Ok(MovingLine {
         send: moving.means.send.name().into(),
@@ -276,14 +286,33 @@ fn moving(opening: &Opening) -> Result<MovingLine, Failure> {
     })
 }
 
+/// Why an agent did not do what it was asked.
+struct Undone {
+    failure: Failure,
+    /// It is not there, or was started again: it may be there in a moment.
+    is_absent: bool,
+}
+
+impl From<Undone> for Failure {
+    fn from(undone: Undone) -> Self {
+        undone.failure
+    }
+}
+
 /// What an agent answered, or why it did not do it.
-fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Failure> {
+fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
+    let absent = |failure| Err(Undone { failure, is_absent: true });
     match answer {
         Some(Answer::Done(done)) => Ok(done),
-        Some(Answer::Failed(failed)) => Err(failed.of(agent)),
-        Some(Answer::Unknown) => Err(Failure::environment(format!("agent {agent} was started again and knows of no session"))),
-        None => Err(Failure::environment(format!("agent {agent} does not answer"))
-            .advice("see to that host, its network and its agent;  dropline fleet list  shows who is there")),
+        Some(Answer::Failed(failed)) => Err(Undone { failure: failed.of(agent), is_absent: false }),
+        Some(Answer::Unknown) => {
+            absent(Failure::environment(format!("agent {agent} was started again and knows of no session")))
+        }
+        None => {
+            absent(Failure::environment(format!("agent {agent} does not answer")).advice(
+                "see to that host, its network and its agent;  dropline fleet list  shows who is there",
+            ))
+        }
     }
 }
 
@@ -307,6 +336,8 @@ struct Coordinator {
     agents: Vec<AgentOf>,
     /// Number of the next trial.
     next: u64,
+    /// How often agents were armed.
+    attempts: u64,
     profile: TrafficProfile,
     /// Whether time is real: a simulation's trial says itself what it took.
     starts_together: bool,
@@ -326,19 +357,20 @@ struct AgentOf {
 }
 
 impl Coordinator {
-    fn open_all(&self) -> Result<Vec<Ready>, Failure> {
-        let each = self.agents.iter().map(|agent| self.open(agent, self.next));
-        self.bus.runtime().block_on(join_all(each)).into_iter().collect()
+    async fn open_each(&self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
+        let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
+        join_all(each).await.into_iter().collect()
     }
 
-    async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, Failure> {
+    async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, Undone> {
         let open = Open { first_trial, ..agent.open.clone() };
-        let answer = ask(self.bus.client(), wire::ask(&agent.name, "open"), bytes_of(&open), OPEN_LASTS).await;
+        let answer =
+            ask(self.bus.client(), wire::ask(&agent.name, "open"), bytes_of(&open), OPEN_LASTS).await;
         done(answer, &agent.name)
     }
 
     /// Arms an agent; one that was started again opens its target first.
-    async fn arm(&self, agent: &AgentOf, arm: &Arm) -> Result<(), Failure> {
+    async fn arm(&self, agent: &AgentOf, arm: &Arm) -> Result<(), Undone> {
         let ask_it = || ask(self.bus.client(), wire::ask(&agent.name, "arm"), bytes_of(arm), ARM_LASTS);
         let mut answer: Option<Answer<()>> = ask_it().await;
         if answer == Some(Answer::Unknown) {
@@ -348,14 +380,14 @@ impl Coordinator {
         done(answer, &agent.name)
     }
 
-    async fn arm_all(&self, arm: &Arm) -> Result<(), Failure> {
+    async fn arm_all(&self, arm: &Arm) -> Result<(), Undone> {
         join_all(self.agents.iter().map(|agent| self.arm(agent, arm))).await.into_iter().collect()
     }
 
-    async fn offset_of(&self, agent: &AgentOf) -> Result<Offset, Failure> {
+    async fn offset_of(&self, agent: &AgentOf) -> Result<Offset, Undone> {
         match agent.has_our_clock {
             true => Ok(Offset::default()),
-            false => offset(&self.bus, &agent.name).await.ok_or_else(|| done::<()>(None, &agent.name).unwrap_err()),
+            false => offset(&self.bus, &agent.name).await.map_or_else(|| done(None, &agent.name), Ok),
         }
     }
 
@@ -364,11 +396,16 @@ impl Coordinator {
     }
 
     /// Has all ready for a trial, however often one of them has to be asked.
-    fn armed(&self, arm: &Arm) -> Result<Vec<Offset>, Failure> {
-        let mut tries = 0;
+    fn armed(&mut self, arm: &mut Arm) -> Result<Vec<Offset>, Failure> {
+        let until = Instant::now() + ARMED_WITHIN;
+        let mut is_open = true;
         loop {
-            tries += 1;
+            self.attempts += 1;
+            arm.attempt = self.attempts;
             let ready = async {
+                if !is_open {
+                    self.open_each(arm.trial).await?;
+                }
                 self.arm_all(arm).await?;
                 join_all(self.agents.iter().map(|agent| self.offset_of(agent))).await.into_iter().collect()
             };
@@ -376,15 +413,14 @@ impl Coordinator {
                 Ok(offsets) => return Ok(offsets),
                 Err(why) => {
                     self.stop_all();
-                    let may_pass = why.exit_code() == Failure::environment("").exit_code();
                     if self.is_stopped() {
                         return Err(Failure::interrupted());
                     }
-                    if tries == ARMS || !may_pass {
-                        return Err(why);
+                    if Instant::now() > until || !why.is_absent {
+                        return Err(why.into());
                     }
-                    std::thread::sleep(Duration::from_millis(300));
-                    self.open_all()?;
+                    std::thread::sleep(ARMED_AGAIN);
+                    is_open = false;
                 }
             }
         }
@@ -395,12 +431,13 @@ impl Coordinator {
     }
 
     /// What each agent tells of a trial, as long as it is there.
-    fn collect(&mut self, trial: u64, input: TrialInput) -> Result<Vec<Performed>, Failure> {
+    fn collect(&mut self, attempt: u64, input: TrialInput) -> Result<Vec<Performed>, Failure> {
         let agents: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).collect();
         let drain = self.profile.drain;
         let until = Instant::now() + input.duration + drain.longest + drain.rest + self.patience + BEYOND;
         let mut told: BTreeMap<String, Told> = BTreeMap::new();
-        let mut seen: BTreeMap<String, Instant> = agents.iter().map(|name| (name.clone(), Instant::now())).collect();
+        let mut seen: BTreeMap<String, Instant> =
+            agents.iter().map(|name| (name.clone(), Instant::now())).collect();
         let (mut asked, mut stopped) = (Instant::now(), None);
         let (asks, mut answers) = tokio::sync::mpsc::unbounded_channel::<String>();
         loop {
@@ -441,7 +478,7 @@ impl Coordinator {
             let name = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
             let Ok(of_it) = serde_json::from_slice::<Told>(&message.payload) else { continue };
             // What is late of an earlier trial is merged into none.
-            if of_it.trial == trial && agents.contains(&name) {
+            if of_it.attempt == attempt && agents.contains(&name) {
                 told.entry(name).or_insert(of_it);
             }
         }
@@ -472,24 +509,30 @@ impl Measurer for Coordinator {
         }
         let begun = Instant::now();
         let number = self.next;
-        let arm = Arm {
+        let mut arm = Arm {
             session: self.session.clone(),
             trial: number,
+            attempt: 0,
             load_millipps: input.load.as_millipps(),
             duration_ns: u64::try_from(input.duration.as_nanos()).unwrap_or(u64::MAX),
         };
-        let offsets = self.armed(&arm)?;
+        let offsets = self.armed(&mut arm)?;
         let ahead = AHEAD + Duration::from_micros(200) * u32::try_from(self.agents.len()).unwrap_or(0);
         let starts_ns = clock::monotonic_ns() + i64::try_from(ahead.as_nanos()).unwrap_or(0);
         let at = self.agents.iter().zip(&offsets);
         let at = at.map(|(agent, offset)| (agent.name.clone(), starts_ns + offset.ahead_ns)).collect();
-        self.bus.say(wire::GO, &Go { session: self.session.clone(), trial: number, at })?;
+        self.bus.say(wire::GO, &Go { session: self.session.clone(), attempt: arm.attempt, at })?;
         let said = now_utc();
         self.next += 1;
-        let performed = self.collect(number, input)?;
+        let performed = self.collect(arm.attempt, input)?;
         let mut trial = Trial::merged(number, input, self.profile.trial_seed(number), &performed);
         if self.starts_together {
             trial.elapsed = begun.elapsed();
+        }
+        if trial.tells_nothing() {
+            // What those who are missing were to send was intended too.
+            let whole = self.profile.arrival.departures(input, trial.seed).remaining();
+            trial.intended = Some(whole.max(trial.offered));
         }
         if self.is_stopped() {
             // Whoever stopped it knows why agents are not whole.

@@ -92,7 +92,9 @@ impl Grant {
             return Err(Failure::usage("a grant is signed by the key of its issuer"));
         }
         let grant = serde_json::to_string(self).expect("a grant is JSON");
-        let signature = key.sign(grant.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
+        let signature = key
+            .sign(grant.as_bytes())
+            .map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
         Ok(Signed { grant, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
     }
 }
@@ -104,12 +106,15 @@ impl Signed {
     /// If any of that is not so.
     pub fn of(&self, agent: &str, ceiling: &Ceiling) -> Result<Grant, Failure> {
         let refused = |why: &str| refused(why.to_owned());
-        let grant: Grant = serde_json::from_str(&self.grant).map_err(|_| refused("the grant cannot be read"))?;
+        let grant: Grant =
+            serde_json::from_str(&self.grant).map_err(|_| refused("the grant cannot be read"))?;
         if !ceiling.issuers.contains(&grant.issuer) {
             return Err(refused(&format!("the grant is by {}, whom this agent does not obey", grant.issuer)));
         }
-        let signature = bytes(&self.signature).ok_or_else(|| refused("the signature of the grant cannot be read"))?;
-        let issuer = KeyPair::from_public_key(&grant.issuer).map_err(|_| refused("the issuer of the grant is no key"))?;
+        let signature =
+            bytes(&self.signature).ok_or_else(|| refused("the signature of the grant cannot be read"))?;
+        let issuer = KeyPair::from_public_key(&grant.issuer)
+            .map_err(|_| refused("the issuer of the grant is no key"))?;
         if issuer.verify(self.grant.as_bytes(), &signature).is_err() {
             return Err(refused("the grant was not signed by its issuer, or was changed since"));
         }
@@ -128,8 +133,10 @@ impl Signed {
 /// # Errors
 /// If the key cannot sign.
 pub fn revoke(id: &str, key: &KeyPair) -> Result<Signed, Failure> {
-    let text = serde_json::to_string(&Revoked { revoke: id.into(), issuer: key.public_key() }).expect("it is JSON");
-    let signature = key.sign(text.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
+    let text =
+        serde_json::to_string(&Revoked { revoke: id.into(), issuer: key.public_key() }).expect("it is JSON");
+    let signature =
+        key.sign(text.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
     Ok(Signed { grant: text, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
 }
 
@@ -156,7 +163,9 @@ struct Revoked {
 /// If it may not.
 pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<Option<i64>, Failure> {
     let within = |what: &str, asked: f64, most: Option<u64>, whose: &str| match most {
-        Some(most) if asked > most as f64 => Err(refused(format!("{what} of {asked:.0} is above {most}, which {whose} allows"))),
+        Some(most) if asked > most as f64 => {
+            Err(refused(format!("{what} of {asked:.0} is above {most}, which {whose} allows")))
+        }
         _ => Ok(()),
     };
     let all = |pps: Option<u64>, bps: Option<u64>, trial_s: Option<u64>, whose: &str| {
@@ -167,12 +176,18 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
     all(ceiling.max_pps, ceiling.max_bps, ceiling.trial_max_s, "the agent's own configuration")?;
     let ip = asked.target.ip().to_canonical();
     if !ceiling.targets.is_empty() && !is_in(asked.target, &ceiling.targets) {
-        return Err(refused(format!("{} is none of the targets that the agent's own configuration names", asked.target)));
+        return Err(refused(format!(
+            "{} is none of the targets that the agent's own configuration names",
+            asked.target
+        )));
     }
     let Some(grant) = grant else {
         return match ip.is_loopback() {
             true => Ok(None),
-            false => Err(refused(format!("{} is not a loopback address, and there is no grant for it", asked.target))),
+            false => Err(refused(format!(
+                "{} is not a loopback address, and there is no grant for it",
+                asked.target
+            ))),
         };
     };
     if !is_in(asked.target, &grant.targets) {
@@ -180,7 +195,9 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
     }
     let whose = format!("the grant {}", grant.id);
     all(Some(grant.max_pps), Some(grant.max_bps), Some(grant.trial_max_s), &whose)?;
-    let ends = asked.now.saturating_add(i64::try_from(asked.duration.as_secs_f64().ceil() as u64).unwrap_or(i64::MAX));
+    let ends = asked
+        .now
+        .saturating_add(i64::try_from(asked.duration.as_secs_f64().ceil() as u64).unwrap_or(i64::MAX));
     if asked.now < grant.not_before {
         return Err(refused(format!("the grant {} does not hold yet", grant.id)));
     }
@@ -191,8 +208,9 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
 }
 
 fn refused(why: String) -> Failure {
-    Failure::environment(format!("refused: {why}"))
-        .advice("dropline fleet grant  makes a grant, signed by a key that the agent's --config names under issuers")
+    Failure::environment(format!("refused: {why}")).advice(
+        "dropline fleet grant  makes a grant, signed by a key that the agent's --config names under issuers",
+    )
 }
 
 /// Whether an address is in one of these, each `ADDRESS`, `ADDRESS/BITS`, or either with `:PORT`; IPv6 in brackets before a port.
@@ -219,7 +237,8 @@ fn parse(text: &str) -> Option<(IpAddr, u32, Option<u16>)> {
         }
         None => (text, None),
     };
-    let (address, bits) = network.split_once('/').map_or((network, None), |(address, bits)| (address, Some(bits)));
+    let (address, bits) =
+        network.split_once('/').map_or((network, None), |(address, bits)| (address, Some(bits)));
     let address: IpAddr = address.parse().ok()?;
     let most = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.map_or(Some(most), |bits| bits.parse().ok())?;
@@ -229,7 +248,9 @@ fn parse(text: &str) -> Option<(IpAddr, u32, Option<u16>)> {
 fn covers(network: IpAddr, bits: u32, address: IpAddr) -> bool {
     let same = |a: u128, b: u128, length: u32| bits == 0 || (a ^ b) >> (length - bits) == 0;
     match (network, address) {
-        (IpAddr::V4(network), IpAddr::V4(address)) => same(network.to_bits().into(), address.to_bits().into(), 32),
+        (IpAddr::V4(network), IpAddr::V4(address)) => {
+            same(network.to_bits().into(), address.to_bits().into(), 32)
+        }
         (IpAddr::V6(network), IpAddr::V6(address)) => same(network.to_bits(), address.to_bits(), 128),
         _ => false,
     }
@@ -272,22 +293,32 @@ mod tests {
         let issuer = KeyPair::new_account();
         let signed = grant(&issuer).sign(&issuer).unwrap();
         assert_eq!(signed.of("west-1", &ceiling(&issuer)).unwrap(), grant(&issuer));
-        let said = |signed: &Signed, agent: &str, ceiling: &Ceiling| signed.of(agent, ceiling).unwrap_err().to_string();
+        let said = |signed: &Signed, agent: &str, ceiling: &Ceiling| {
+            signed.of(agent, ceiling).unwrap_err().to_string()
+        };
         assert!(said(&signed, "east", &ceiling(&issuer)).contains("for agent west-1"));
         let stranger = KeyPair::new_account();
         assert!(said(&signed, "west-1", &ceiling(&stranger)).contains("does not obey"));
-        assert!(said(&signed, "west-1", &Ceiling::default()).contains("does not obey"), "nobody is obeyed unasked");
+        assert!(
+            said(&signed, "west-1", &Ceiling::default()).contains("does not obey"),
+            "nobody is obeyed unasked"
+        );
         let more = Signed { grant: signed.grant.replace("1000,", "9000,"), ..signed.clone() };
         assert!(said(&more, "west-1", &ceiling(&issuer)).contains("changed since"));
         let forged = grant(&issuer);
         let text = serde_json::to_string(&forged).unwrap();
-        let signature = stranger.sign(text.as_bytes()).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+        let signature =
+            stranger.sign(text.as_bytes()).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
         assert!(said(&Signed { grant: text, signature }, "west-1", &ceiling(&issuer)).contains("not signed"));
         assert!(forged.sign(&stranger).is_err());
         let revoked = Ceiling { revoked: vec!["g1".into()], ..ceiling(&issuer) };
         assert!(said(&signed, "west-1", &revoked).contains("revoked"));
         for broken in ["", "0", "zz", "\u{e9}\u{e9}"] {
-            assert!(Signed { signature: broken.into(), ..signed.clone() }.of("west-1", &ceiling(&issuer)).is_err());
+            assert!(
+                Signed { signature: broken.into(), ..signed.clone() }
+                    .of("west-1", &ceiling(&issuer))
+                    .is_err()
+            );
         }
     }
 
@@ -298,7 +329,10 @@ mod tests {
         assert_eq!(check(&asked("[::1]:7007", 1.0, 1, 1), None, &none).unwrap(), None);
         assert!(check(&asked("10.1.2.3:7007", 1.0, 1, 1), None, &none).is_err());
         let few = Ceiling { max_pps: Some(10), ..Ceiling::default() };
-        assert!(check(&asked("127.0.0.1:7007", 11.0, 1, 1), None, &few).is_err(), "its own ceiling holds for loopback too");
+        assert!(
+            check(&asked("127.0.0.1:7007", 11.0, 1, 1), None, &few).is_err(),
+            "its own ceiling holds for loopback too"
+        );
     }
 
     #[test]

@@ -21,8 +21,9 @@ const RESERVED: [&str; 2] = [COORDINATOR, "issuer"];
 /// If a name cannot be one, or a file cannot be written: none that exists is written over.
 pub fn write(directory: &Path, listen: &str, agents: &[String]) -> Result<Vec<PathBuf>, Failure> {
     if let Some(wrong) = agents.iter().find(|name| !is_name(name) || RESERVED.contains(&name.as_str())) {
-        return Err(Failure::usage(format!("{wrong:?} cannot be the name of an agent"))
-            .advice("it has at most 32 letters, digits, - and _, and is neither \"coordinator\" nor \"issuer\""));
+        return Err(Failure::usage(format!("{wrong:?} cannot be the name of an agent")).advice(
+            "it has at most 32 letters, digits, - and _, and is neither \"coordinator\" nor \"issuer\"",
+        ));
     }
     let failed = |why: io::Error| {
         Failure::environment(format!("keys cannot be written to {}: {why}", quoted_path(directory)))
@@ -49,7 +50,13 @@ pub(crate) fn write_in(directory: &Path, listen: &str, agents: &[String]) -> io:
     write_secret(&path, &(issuer.seed().map_err(io::Error::other)? + "\n"))?;
     files.push(path);
     let path = directory.join("agent.toml");
-    write_secret(&path, &format!("# Whose grants an agent obeys, and what it never exceeds.\nissuers = [{:?}]\n", issuer.public_key()))?;
+    write_secret(
+        &path,
+        &format!(
+            "# Whose grants an agent obeys, and what it never exceeds.\nissuers = [{:?}]\n",
+            issuer.public_key()
+        ),
+    )?;
     files.push(path);
     let path = directory.join("server.conf");
     write_secret(&path, &format!("listen: {listen:?}\nauthorization {{ users: [\n{users}] }}\n"))?;

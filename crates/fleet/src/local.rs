@@ -31,7 +31,9 @@ impl Local {
     /// # Errors
     /// If one of them cannot be started.
     pub fn start(count: u32, dropline: &Path, words: &[&str]) -> Result<Self, Failure> {
-        let failed = |why: io::Error| Failure::environment(format!("a fleet on this machine cannot be started: {why}"));
+        let failed = |why: io::Error| {
+            Failure::environment(format!("a fleet on this machine cannot be started: {why}"))
+        };
         let directory = tempfile::Builder::new().prefix("dropline-fleet-").tempdir().map_err(failed)?;
         let names: Vec<String> = (1..=count).map(|number| format!("local-{number}")).collect();
         keys::write_in(directory.path(), "127.0.0.1:-1", &names).map_err(failed)?;
@@ -43,7 +45,8 @@ impl Local {
         );
         let mut file = fs::OpenOptions::new().append(true).open(&config).map_err(failed)?;
         io::Write::write_all(&mut file, told.as_bytes()).map_err(failed)?;
-        let server = spawn(Command::new("nats-server").arg("-c").arg(&config), &directory.path().join("server.out"));
+        let server =
+            spawn(Command::new("nats-server").arg("-c").arg(&config), &directory.path().join("server.out"));
         let server = server.map_err(|why| no_server(&why))?;
         let mut local = Self {
             count,

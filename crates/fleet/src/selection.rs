@@ -27,13 +27,20 @@ impl Selection {
         };
         if let Some(count) = word.strip_prefix("local:") {
             let count = count.parse().ok().filter(|count| (1..=MOST_LOCAL).contains(count));
-            return count.map(Self::Local).ok_or_else(|| wrong(format!("local: takes from 1 to {MOST_LOCAL} agents")));
+            return count
+                .map(Self::Local)
+                .ok_or_else(|| wrong(format!("local: takes from 1 to {MOST_LOCAL} agents")));
         }
         let one = |word: &str| {
             let (name, share) = match word.split_once('=') {
                 Some((name, share)) => {
                     let share = share.parse().ok().filter(|share| (1..=10_000).contains(share));
-                    (name, share.ok_or_else(|| wrong(format!("the share of {name} is a whole number from 1 to 10000")))?)
+                    (
+                        name,
+                        share.ok_or_else(|| {
+                            wrong(format!("the share of {name} is a whole number from 1 to 10000"))
+                        })?,
+                    )
                 }
                 None => (word, 1),
             };
@@ -106,7 +113,9 @@ mod tests {
         let there = [who("a", &["west"]), who("b", &["west"]), who("c", &[])];
         let chosen = |word: &str| {
             let chosen = Selection::parse(word).unwrap().of(&there);
-            chosen.map(|all| all.iter().map(|(who, share)| format!("{}={share}", who.name)).collect::<Vec<_>>().join(" "))
+            chosen.map(|all| {
+                all.iter().map(|(who, share)| format!("{}={share}", who.name)).collect::<Vec<_>>().join(" ")
+            })
         };
         assert_eq!(chosen("west=2,c").unwrap(), "a=2 b=2 c=1");
         assert_eq!(chosen("b=3,west").unwrap(), "b=3 a=1");

@@ -104,6 +104,8 @@ pub(crate) struct Ready {
 pub(crate) struct Arm {
     pub(crate) session: String,
     pub(crate) trial: u64,
+    /// How often agents were armed in this session: what one tells of an earlier time is of no trial.
+    pub(crate) attempt: u64,
     /// The load of all, in millipackets a second.
     pub(crate) load_millipps: u64,
     pub(crate) duration_ns: u64,
@@ -162,7 +164,7 @@ pub(crate) struct Clock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Go {
     pub(crate) session: String,
-    pub(crate) trial: u64,
+    pub(crate) attempt: u64,
     /// When, by each agent's own clock.
     pub(crate) at: BTreeMap<String, i64>,
 }
@@ -176,7 +178,7 @@ pub(crate) struct Alive {
 /// What became of a trial at an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Told {
-    pub(crate) trial: u64,
+    pub(crate) attempt: u64,
     pub(crate) state: AgentState,
     pub(crate) line: Option<Box<TrialLine>>,
     pub(crate) failed: Option<Failed>,

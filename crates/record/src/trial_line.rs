@@ -2,12 +2,14 @@
 
 use crate::count::seconds;
 use crate::{
-    AgentLine, ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DriftLine, GraphLine, NegativeLine, PassagesLine,
-    SliceLine, WakeupsLine, WatchedLine,
+    AgentLine, ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DriftLine, GraphLine, NegativeLine,
+    PassagesLine, SliceLine, WakeupsLine, WatchedLine,
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Start, Trial, TrialInput};
+use dropline_trial::{
+    Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Start, Trial, TrialInput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Fields that follow from others, or that a line has beside its trial.
-const NOT_OF_THE_TRIAL: [&str; 15] = [
+const NOT_OF_THE_TRIAL: [&str; 16] = [
     "offered_load_pps",
     "forwarding_rate_pps",
     "lost",
@@ -21,6 +21,7 @@ const NOT_OF_THE_TRIAL: [&str; 15] = [
     "packets",
     "void",
     "bounds",
+    "agents/0/lost",
     "disturbance/doubted",
     "arrivals/fidelity",
     "passages/level",

@@ -9,8 +9,8 @@ pub mod within;
 use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
-    Agent, ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, Start, TargetActivity,
-    TrialInput, Wakeups,
+    Agent, ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, Start,
+    TargetActivity, TrialInput, Wakeups,
 };
 use disturbance::Disturbance;
 use dropline_stats::Recorded;

@@ -2,8 +2,8 @@
 
 use super::DONE;
 use crate::args::ServerArgs;
-use crate::signals::told_to_stop;
 use crate::plan;
+use crate::signals::told_to_stop;
 use clap::Args;
 use dropline_failure::{Failure, quoted_path};
 use dropline_fleet::agent::{self, Settings};
@@ -48,7 +48,8 @@ pub(crate) struct AgentArgs {
 
 pub(crate) fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let url = args.server.join.as_deref().ok_or_else(|| {
-        Failure::usage("--join is missing: at which server are the others?").advice("write  --join nats://HOST")
+        Failure::usage("--join is missing: at which server are the others?")
+            .advice("write  --join nats://HOST")
     })?;
     let means = Means {
         cpus: plan::read("--cpus", args.cpus.parse())?,
@@ -58,8 +59,14 @@ pub(crate) fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let name = args.name.clone().unwrap_or_else(host_name);
     let login = Login::read(args.server.creds.as_deref())?;
     let stop = told_to_stop()?;
-    let settings =
-        Settings::new(&name, args.label.clone(), means, ceiling(args.config.as_deref())?, args.allow_programs, stop)?;
+    let settings = Settings::new(
+        &name,
+        args.label.clone(),
+        means,
+        ceiling(args.config.as_deref())?,
+        args.allow_programs,
+        stop,
+    )?;
     let bus = Arc::new(Bus::connect(url, &login, &name)?);
     note!("agent {name} is at {url}, and waits for trials");
     agent::run(&bus, &settings)?;

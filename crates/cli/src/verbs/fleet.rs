@@ -63,6 +63,7 @@ pub(crate) struct KeysArgs {
 
 /// What is granted.
 #[derive(Args, Debug)]
+#[command(override_usage = "dropline fleet grant [OPTIONS]")]
 pub(crate) struct GrantArgs {
     /// The issuer's key, as dropline fleet keys writes it (issuer.nk).
     #[arg(long, value_name = "FILE")]

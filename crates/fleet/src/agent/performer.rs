@@ -142,10 +142,13 @@ impl Performer {
     /// The target, if this agent may open it.
     fn target(&self, word: &str, are_several: bool) -> Result<Target, Failure> {
         let target = Target::parse(word)?;
-        let is_of_the_host = target.starts_a_program() || target.file().is_some() || target.takes_interfaces();
+        let is_of_the_host =
+            target.starts_a_program() || target.file().is_some() || target.takes_interfaces();
         if !self.settings.programs && is_of_the_host {
-            return Err(Failure::environment(format!("{target} starts a program, reads a file, or takes interfaces of this host"))
-                .advice("start the agent with --allow-programs if whoever coordinates may do so"));
+            return Err(Failure::environment(format!(
+                "{target} starts a program, reads a file, or takes interfaces of this host"
+            ))
+            .advice("start the agent with --allow-programs if whoever coordinates may do so"));
         }
         if are_several && target.is_counted_there() {
             return Err(Failure::usage(format!(
@@ -190,7 +193,7 @@ impl Performer {
         self.shared.lease.begin(FIRST_LEASE, at_most);
         {
             let mut heard = self.shared.heard();
-            heard.trial = arm.trial;
+            heard.attempt = arm.attempt;
             heard.armed = Some(tell);
             (heard.starts_ns, heard.missed, heard.late) = (None, false, None);
         }
@@ -205,14 +208,16 @@ impl Performer {
             return;
         }
         drop(heard);
-        let mut told = Told { trial: arm.trial, state: AgentState::Whole, line: None, failed: None, late_ns: None };
+        let mut told =
+            Told { attempt: arm.attempt, state: AgentState::Whole, line: None, failed: None, late_ns: None };
         told.late_ns = late.map(|late| i64::try_from(late.as_nanos()).unwrap_or(i64::MAX));
         match measured {
             Ok(trial) => {
                 if trial.is_interrupted() {
                     told.state = AgentState::Stopped;
                 }
-                let line = TrialLine::new(&trial, &session.target.to_string(), "", Purpose::Trial, Duration::ZERO);
+                let line =
+                    TrialLine::new(&trial, &session.target.to_string(), "", Purpose::Trial, Duration::ZERO);
                 told.line = Some(Box::new(line));
             }
             Err(_) if missed => told.state = AgentState::NotStarted,
@@ -257,7 +262,12 @@ impl Session {
     }
 
     /// Whether so much may be sent for so long; the time in which it may, where that ends.
-    fn may_send(&self, load: Rate, duration: Duration, ceiling: &Ceiling) -> Result<Option<Duration>, Failure> {
+    fn may_send(
+        &self,
+        load: Rate,
+        duration: Duration,
+        ceiling: &Ceiling,
+    ) -> Result<Option<Duration>, Failure> {
         let Some(target) = self.target.address()? else { return Ok(None) };
         let pps = load.as_pps();
         let bps = pps * f64::from(self.profile.packet.frame_bytes()) * 8.0;
@@ -299,7 +309,9 @@ fn profile(line: &ProfileLine) -> Result<TrafficProfile, Failure> {
             .advice("a recording is of one machine: agents take processes that are drawn")
     })?;
     if arrival.paces_itself() {
-        return Err(Failure::usage(format!("--arrival {arrival} has clocks of its own, and no load that agents could share")));
+        return Err(Failure::usage(format!(
+            "--arrival {arrival} has clocks of its own, and no load that agents could share"
+        )));
     }
     let seconds = |s: f64| Duration::from_secs_f64(s.clamp(0.0, 1e6));
     Ok(TrafficProfile {

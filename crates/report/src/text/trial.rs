@@ -5,7 +5,7 @@ use super::search::{head, listed, places};
 use crate::number::{self, JOIN, Loads};
 use crate::style::{Ink, Style};
 use crate::traffic;
-use dropline_record::{AgentLine, AgentState, DelayLine, Histogram, Record, Start, TrialLine};
+use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
 /// Cells of the small histogram.
 const CELLS: usize = 16;
@@ -89,11 +89,8 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));
     }
-    for agent in &trial.agents {
-        page.fact(&agent.name, &agent_words(agent));
-    }
-    if let Some(words) = trial.start.as_ref().and_then(start_words) {
-        page.fact("start", &words);
+    for (name, words) in crate::agents::facts(trial) {
+        page.fact(&name, &words);
     }
     if let Some(replies) = &trial.replies {
         page.fact("replies", &traffic::replies_words(replies));
@@ -128,29 +125,6 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         None if trial.passages.is_some() || traffic::is_overheard(record) => {}
         None => page.fact("missing", "not defined: this load paces itself, so nothing was intended"),
     }
-}
-
-/// What one of several agents counted.
-fn agent_words(agent: &AgentLine) -> String {
-    let counts = format!(
-        "offered{JOIN}{}, forwarded{JOIN}{}, lost{JOIN}{}",
-        number::count(agent.offered.0),
-        number::count(agent.forwarded.0),
-        number::count(agent.lost.0)
-    );
-    match agent.state {
-        AgentState::Whole => counts,
-        other => format!("{}; {counts}", other.words()),
-    }
-}
-
-/// How well all started together.
-fn start_words(start: &Start) -> Option<String> {
-    let skew = number::nanoseconds(start.skew_ns?);
-    Some(match start.bound_ns.unwrap_or(0) {
-        0 => format!("within {skew}, by one clock"),
-        bound => format!("within {skew}, by clocks that are known to {}", number::nanoseconds(bound)),
-    })
 }
 
 /// `for 3 s`; of traffic that is not ours, as long as packets came.

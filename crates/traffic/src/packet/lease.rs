@@ -34,7 +34,8 @@ impl Lease {
         let now = self.since.elapsed();
         let until = in_ns(now + length).min(self.last.load(Ordering::Relaxed));
         let is_on = |old: u64| u128::from(old) > now.as_nanos();
-        let _ = self.until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| is_on(old).then_some(until));
+        let _ =
+            self.until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| is_on(old).then_some(until));
     }
 
     /// No packet may leave any more.

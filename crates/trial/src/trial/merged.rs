@@ -61,6 +61,10 @@ impl Trial {
             *trial.refused.entry(errno.clone()).or_default() += count;
         }
         trial.duration = parts.iter().map(|part| part.duration).max().unwrap_or(input.duration);
+        if !is_whole {
+            // What was asked for, and was not done.
+            trial.duration = input.duration;
+        }
         trial.elapsed = parts.iter().map(|part| part.elapsed).max().unwrap_or(input.duration);
         trial.stamp = common(&parts, |part| part.stamp);
         trial.delay_kind = common(&parts, |part| part.delay_kind);
@@ -74,12 +78,8 @@ impl Trial {
         trial.extra = replied(&parts);
         trial.caveats = caveats(&trial, &parts);
         trial.caveats.extend(agents_lost(performed).filter(|_| !is_whole));
-        let found = [
-            trial.limited_answers(),
-            trial.starved_target(),
-            trial.doubted_loss(),
-            trial.doubted_delays(),
-        ];
+        let found =
+            [trial.limited_answers(), trial.starved_target(), trial.doubted_loss(), trial.doubted_delays()];
         trial.caveats.extend(found.into_iter().flatten());
         trial
     }
@@ -99,8 +99,11 @@ fn agent(performed: &Performed) -> Agent {
 fn agents_lost(performed: &[Performed]) -> Option<Caveat> {
     let lost = performed.iter().filter(|one| one.state != AgentState::Whole || one.trial.is_none());
     let lost: Vec<String> = lost.map(|one| format!("{} ({})", one.name, one.state.words())).collect();
-    (!lost.is_empty())
-        .then(|| Caveat::AgentsLost { agents: lost.join(", "), lost: lost.len() as u64, of: performed.len() as u64 })
+    (!lost.is_empty()).then(|| Caveat::AgentsLost {
+        agents: lost.join(", "),
+        lost: lost.len() as u64,
+        of: performed.len() as u64,
+    })
 }
 
 fn delay(parts: &[&Trial], of: impl Fn(&Trial) -> &Delay) -> Delay {
@@ -112,7 +115,8 @@ fn delay(parts: &[&Trial], of: impl Fn(&Trial) -> &Delay) -> Delay {
             (_, None) => {}
         }
         together.negative += one.negative;
-        together.negative_min_ns = [together.negative_min_ns, one.negative_min_ns].into_iter().flatten().min();
+        together.negative_min_ns =
+            [together.negative_min_ns, one.negative_min_ns].into_iter().flatten().min();
     }
     together
 }
@@ -196,7 +200,9 @@ fn caveats(trial: &Trial, parts: &[&Trial]) -> Vec<Caveat> {
                 let beyond = beyond.saturating_sub(trial.lost().saturating_sub(part.lost()));
                 match together.iter_mut().find_map(shared) {
                     Some(said) => *said = (*said).max(beyond),
-                    None if beyond > 0 => together.push(Caveat::CountersShared { beyond, unplaced: *unplaced }),
+                    None if beyond > 0 => {
+                        together.push(Caveat::CountersShared { beyond, unplaced: *unplaced })
+                    }
                     None => {}
                 }
             }
@@ -257,7 +263,10 @@ mod tests {
     fn lost_follows_from_the_sums_and_not_from_the_losses() {
         // One packet more came back to A than it sent: B's loss is less by it.
         let trial = Trial::merged(1, input(), 7, &[part("a", 500, 501), part("b", 500, 490)]);
-        assert_eq!((trial.intended, trial.offered, trial.forwarded, trial.lost()), (Some(1000), 1000, 991, 9));
+        assert_eq!(
+            (trial.intended, trial.offered, trial.forwarded, trial.lost()),
+            (Some(1000), 1000, 991, 9)
+        );
         assert_eq!(trial.agents.iter().map(Agent::lost).collect::<Vec<_>>(), [0, 10]);
         assert!(trial.caveats.is_empty(), "{:?}", trial.caveats);
     }

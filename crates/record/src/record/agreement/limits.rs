@@ -68,7 +68,8 @@ pub(super) fn of_question(header: &Header, line: &TrialLine) -> Result<(), Strin
     // The departures of a recording are in another file.
     let Ok(arrival) = Arrival::parse(&line.arrival, &mut |_| Err(String::new())) else { return Ok(()) };
     let profile = &header.profile;
-    let parts = profile.directions.len().max(1) * profile.streams.len().max(1);
+    let parts = [profile.directions.len(), profile.streams.len(), line.agents.len()];
+    let parts: usize = parts.iter().map(|count| (*count).max(1)).product();
     match (line.intended.map(|count| count.0), arrival.intends(line.input(), parts as u64)) {
         (Some(intended), Some(allowed)) if !allowed.contains(&intended) => Err(format!(
             "itself: intended is {intended}, and its load for {} s is {} to {} packets",
