@@ -99,7 +99,7 @@ fn grants(files: &[std::path::PathBuf]) -> Result<Vec<dropline_fleet::grant::Sig
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             all.push(
                 serde_json::from_str(line)
-                    .map_err(|why| Failure::usage(format!("--grant: {named} is no grant: {why}")))?,
+                    .map_err(|why| Failure::usage(format!("--grant: {named} is not a grant: {why}")))?,
             );
         }
     }

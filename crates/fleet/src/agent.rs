@@ -296,7 +296,7 @@ impl Listener<'_> {
     /// What it may send, in words.
     fn may(&self) -> String {
         let Ceiling { issuers, max_pps, .. } = &self.settings.ceiling;
-        let most = max_pps.map(|most| format!(", at most {most} packets a second")).unwrap_or_default();
+        let most = max_pps.map(|most| format!(", at most {most} pps")).unwrap_or_default();
         match issuers.is_empty() {
             true => format!("loopback{most}"),
             false => format!("loopback, and what a grant says{most}"),

@@ -12,7 +12,9 @@ use dropline_failure::Failure;
 use dropline_record::ProfileLine;
 use dropline_targets::{Elsewhere, Opened, Opening, Target};
 use dropline_trial::trial::merged::Performed;
-use dropline_trial::{AgentState, Caveat, GapLaw, Measurer, Rate, Start, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{
+    AgentState, Caveat, CommonStart, GapLaw, Measurer, Rate, TrafficProfile, Trial, TrialInput,
+};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
@@ -533,6 +535,8 @@ impl Measurer for Coordinator {
             // What those who are missing were to send was intended too.
             let whole = self.profile.arrival.departures(input, trial.seed).remaining();
             trial.intended = Some(whole.max(trial.offered));
+            // It ended when it was clear that nobody tells.
+            trial.duration = trial.duration.min(trial.elapsed);
         }
         if self.is_stopped() {
             // Whoever stopped it knows why agents are not whole.
@@ -551,7 +555,7 @@ impl Coordinator {
         let skew_ns = (late.len() > 1).then(|| late.iter().max().zip(late.iter().min())).flatten();
         let skew_ns = skew_ns.map(|(last, first)| last.abs_diff(*first));
         let bound_ns = offsets.iter().map(|offset| offset.bound_ns).max();
-        trial.start = Some(Start { at, skew_ns, bound_ns });
+        trial.start = Some(CommonStart { at, skew_ns, bound_ns });
         let Some(skew_ns) = skew_ns else { return };
         let duration_ns = u64::try_from(trial.input.duration.as_nanos()).unwrap_or(u64::MAX);
         trial.caveats.extend(Caveat::of_start(skew_ns, duration_ns));

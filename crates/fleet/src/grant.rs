@@ -114,7 +114,7 @@ impl Signed {
         let signature =
             bytes(&self.signature).ok_or_else(|| refused("the signature of the grant cannot be read"))?;
         let issuer = KeyPair::from_public_key(&grant.issuer)
-            .map_err(|_| refused("the issuer of the grant is no key"))?;
+            .map_err(|_| refused("the issuer of the grant is not a key"))?;
         if issuer.verify(self.grant.as_bytes(), &signature).is_err() {
             return Err(refused("the grant was not signed by its issuer, or was changed since"));
         }

@@ -36,7 +36,7 @@ mod words;
 
 pub use dropline_account::{Explanation, Site, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
-pub use dropline_trial::{AgentState, Fidelity, Part, Start};
+pub use dropline_trial::{AgentState, CommonStart, Fidelity, Part};
 
 pub use agent_line::AgentLine;
 pub use arrivals_line::{ArrivalsLine, SpacedLine, ThoughtLine};

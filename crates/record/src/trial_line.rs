@@ -8,7 +8,7 @@ use crate::{
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{
-    Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Start, Trial, TrialInput,
+    Caveat, CommonStart, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,7 +133,7 @@ pub struct TrialLine {
     pub agents: Vec<AgentLine>,
     /// How well they started together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Start>,
+    pub start: Option<CommonStart>,
     /// Doubts about this trial.
     pub caveats: Vec<CaveatLine>,
     /// Whether the search made nothing of it and asked for it again: it says more about us than about the target, or

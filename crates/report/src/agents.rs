@@ -1,7 +1,7 @@
 //! Agents that performed a trial together, in words.
 
 use crate::number::{self, JOIN};
-use dropline_record::{AgentLine, AgentState, Start, TrialLine};
+use dropline_record::{AgentLine, AgentState, CommonStart, TrialLine};
 
 /// Each agent with what it counted, and how well all started together: a label and words each.
 pub(crate) fn facts(trial: &TrialLine) -> Vec<(String, String)> {
@@ -23,7 +23,7 @@ fn agent_words(agent: &AgentLine) -> String {
     }
 }
 
-fn start_words(start: &Start) -> Option<String> {
+fn start_words(start: &CommonStart) -> Option<String> {
     let skew = number::nanoseconds(start.skew_ns?);
     Some(match start.bound_ns.unwrap_or(0) {
         0 => format!("within {skew}, by one clock"),
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_start_says_by_which_clocks_it_is_known() {
-        let start = |skew_ns, bound_ns| start_words(&Start { at: String::new(), skew_ns, bound_ns });
+        let start = |skew_ns, bound_ns| start_words(&CommonStart { at: String::new(), skew_ns, bound_ns });
         assert_eq!(start(Some(40_000), Some(0)).unwrap(), "within 40 us, by one clock");
         assert!(start(Some(40_000), Some(71_000)).unwrap().ends_with("by clocks that are known to 71 us"));
         assert_eq!(start(None, Some(0)), None, "one agent starts with nobody");

@@ -53,7 +53,7 @@ impl AgentState {
 
 /// The start of a trial that several performed together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Start {
+pub struct CommonStart {
     /// When it was to be, by the clock of who coordinated it, RFC 3339 in UTC.
     pub at: String,
     /// From the first agent's first packet to the last agent's, less what lay between them on purpose, in nanoseconds; null where

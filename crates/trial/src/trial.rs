@@ -9,7 +9,7 @@ pub mod within;
 use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
-    Agent, ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, Start,
+    Agent, ArrivalFidelity, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp,
     TargetActivity, TrialInput, Wakeups,
 };
 use disturbance::Disturbance;
@@ -81,7 +81,7 @@ pub struct Trial {
     /// Who performed it, where several machines or processes did together.
     pub agents: Vec<Agent>,
     /// How well they started together.
-    pub start: Option<Start>,
+    pub start: Option<CommonStart>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }

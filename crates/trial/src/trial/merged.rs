@@ -61,10 +61,6 @@ impl Trial {
             *trial.refused.entry(errno.clone()).or_default() += count;
         }
         trial.duration = parts.iter().map(|part| part.duration).max().unwrap_or(input.duration);
-        if !is_whole {
-            // What was asked for, and was not done.
-            trial.duration = input.duration;
-        }
         trial.elapsed = parts.iter().map(|part| part.elapsed).max().unwrap_or(input.duration);
         trial.stamp = common(&parts, |part| part.stamp);
         trial.delay_kind = common(&parts, |part| part.delay_kind);
