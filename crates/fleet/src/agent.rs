@@ -208,14 +208,7 @@ impl Listener<'_> {
             wire::REVOKE => {
                 let Some(signed) = read::<Signed>(message) else { return };
                 let Some(id) = grant::revoked(&signed, &self.settings.ceiling) else { return };
-                let mut heard = self.shared.heard();
-                if heard.grant.as_ref() == Some(&id) {
-                    heard.stop.store(true, Ordering::SeqCst);
-                    self.shared.lease.end();
-                    self.shared.go.notify_all();
-                }
-                heard.revoked.push(id);
-                drop(heard);
+                self.revoked(id);
                 self.answer(message, bytes_of(&self.settings.name)).await;
             }
             wire::STOP => {
@@ -243,7 +236,7 @@ impl Listener<'_> {
         let task = match what.as_str() {
             "open" => read::<Open>(&message).map(|open| self.open(open, tell)),
             "arm" => read::<Arm>(&message).map(|arm| Some(Task::Arm(arm, tell))),
-            "limit" => read::<Open>(&message).map(|open| Some(Task::Limit(open, tell))),
+            "limit" => read::<Open>(&message).map(|open| Some(Task::Limit(Box::new(open), tell))),
             "close" => read::<Alive>(&message).map(|alive| {
                 let mut heard = self.shared.heard();
                 heard.session.take_if(|session| *session == alive.session);
@@ -291,6 +284,17 @@ impl Listener<'_> {
             session: self.shared.heard().session.clone(),
             may: self.may(),
         }
+    }
+
+    /// A grant holds no more: what is sent by it ends.
+    fn revoked(&self, id: String) {
+        let mut heard = self.shared.heard();
+        if heard.grant.as_ref() == Some(&id) {
+            heard.stop.store(true, Ordering::SeqCst);
+            self.shared.lease.end();
+            self.shared.go.notify_all();
+        }
+        heard.revoked.push(id);
     }
 
     /// What it may send, in words.

@@ -105,7 +105,6 @@ impl Signed {
     /// # Errors
     /// If any of that is not so.
     pub fn of(&self, agent: &str, ceiling: &Ceiling) -> Result<Grant, Failure> {
-        let refused = |why: &str| refused(why.to_owned());
         let grant: Grant =
             serde_json::from_str(&self.grant).map_err(|_| refused("the grant cannot be read"))?;
         if !ceiling.issuers.contains(&grant.issuer) {
@@ -164,7 +163,7 @@ struct Revoked {
 pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<Option<i64>, Failure> {
     let within = |what: &str, asked: f64, most: Option<u64>, whose: &str| match most {
         Some(most) if asked > most as f64 => {
-            Err(refused(format!("{what} of {asked:.0} is above {most}, which {whose} allows")))
+            Err(refused(&format!("{what} of {asked:.0} is above {most}, which {whose} allows")))
         }
         _ => Ok(()),
     };
@@ -176,7 +175,7 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
     all(ceiling.max_pps, ceiling.max_bps, ceiling.trial_max_s, "the agent's own configuration")?;
     let ip = asked.target.ip().to_canonical();
     if !ceiling.targets.is_empty() && !is_in(asked.target, &ceiling.targets) {
-        return Err(refused(format!(
+        return Err(refused(&format!(
             "{} is none of the targets that the agent's own configuration names",
             asked.target
         )));
@@ -184,14 +183,14 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
     let Some(grant) = grant else {
         return match ip.is_loopback() {
             true => Ok(None),
-            false => Err(refused(format!(
+            false => Err(refused(&format!(
                 "{} is not a loopback address, and there is no grant for it",
                 asked.target
             ))),
         };
     };
     if !is_in(asked.target, &grant.targets) {
-        return Err(refused(format!("{} is none of the targets of the grant {}", asked.target, grant.id)));
+        return Err(refused(&format!("{} is none of the targets of the grant {}", asked.target, grant.id)));
     }
     let whose = format!("the grant {}", grant.id);
     all(Some(grant.max_pps), Some(grant.max_bps), Some(grant.trial_max_s), &whose)?;
@@ -199,15 +198,15 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
         .now
         .saturating_add(i64::try_from(asked.duration.as_secs_f64().ceil() as u64).unwrap_or(i64::MAX));
     if asked.now < grant.not_before {
-        return Err(refused(format!("the grant {} does not hold yet", grant.id)));
+        return Err(refused(&format!("the grant {} does not hold yet", grant.id)));
     }
     if ends > grant.not_after {
-        return Err(refused(format!("the grant {} ends before the trial would", grant.id)));
+        return Err(refused(&format!("the grant {} ends before the trial would", grant.id)));
     }
     Ok(Some(grant.not_after))
 }
 
-fn refused(why: String) -> Failure {
+fn refused(why: &str) -> Failure {
     Failure::environment(format!("refused: {why}")).advice(
         "dropline fleet grant  makes a grant, signed by a key that the agent's --config names under issuers",
     )

@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 pub(super) enum Task {
     Open(Box<Open>, Arc<AtomicBool>, oneshot::Sender<Vec<u8>>),
     Arm(Arm, oneshot::Sender<Vec<u8>>),
-    Limit(Open, oneshot::Sender<Vec<u8>>),
+    Limit(Box<Open>, oneshot::Sender<Vec<u8>>),
     Close(String, Option<oneshot::Sender<Vec<u8>>>),
 }
 
