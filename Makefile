@@ -1,4 +1,4 @@
-.PHONY: help book demo dist test test-audio test-embedded test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo dist test test-audio test-embedded test-fleet test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,6 +27,10 @@ test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycle
 test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
 	cargo xtask setup flowgraph
 	timeout --foreground 20m cargo xtask flowgraph
+
+test-fleet: ## agents that measure together, by way of a nats-server; each of them killed, stopped and cut off
+	cargo xtask setup fleet
+	timeout --foreground 20m cargo xtask fleet
 
 test-services: ## real servers in their own protocols: knot, nsd, memcached, chrony, dnsmasq, nginx
 	cargo xtask setup services

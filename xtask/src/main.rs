@@ -5,6 +5,7 @@ mod book;
 mod demo;
 mod dist;
 mod embedded;
+mod fleet;
 mod flowgraph;
 mod link;
 mod python;
@@ -19,14 +20,15 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, link, python, rivals,
-                         services, test, trace
+cargo xtask setup PART   install what a part needs: audio, embedded, fleet, flowgraph, fuzz, link, python,
+                         rivals, services, test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask dist         what users install: a Debian package, an archive, an image with a static program, a wheel
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
+cargo xtask fleet        agents that measure together, over a nats-server
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         ["demo"] => demo::run(),
         ["dist"] => dist::run_all(),
         ["embedded"] => embedded::run(),
+        ["fleet"] => fleet::test(),
         ["flowgraph"] => flowgraph::test(),
         ["fuzz", inputs] => embedded::fuzz(inputs),
         ["bench-trace"] => trace::bench(),

@@ -4,7 +4,7 @@ use crate::{Done, newer, python, root};
 use std::path::{Path, PathBuf};
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 15] = [
+const TEST: [(&str, &str); 16] = [
     ("chromium", "/usr/bin/chromium"),
     ("default-jre-headless", "/usr/bin/java"),
     ("gcc", "/usr/bin/gcc"),
@@ -12,6 +12,8 @@ const TEST: [(&str, &str); 15] = [
     ("iptables", "/usr/sbin/iptables-legacy"),
     ("libhdrhistogram-java", "/usr/share/java/hdrhistogram.jar"),
     ("librsvg2-bin", "/usr/bin/rsvg-convert"),
+    // The commands of a page start a fleet.
+    ("nats-server", "/usr/sbin/nats-server"),
     ("nftables", "/usr/sbin/nft"),
     ("nodejs", "/usr/bin/node"),
     ("npm", "/usr/bin/npm"),
@@ -98,6 +100,8 @@ const SERVICES: [(&str, &str); 5] = [
 
 /// The tool that sends HTTP requests in `make test-services`, as Go's module proxy has it.
 const VEGETA: &str = "github.com/tsenart/vegeta/v12@v12.13.0";
+/// What carries messages between agents, for `make test-fleet`.
+const FLEET: [(&str, &str); 1] = [("nats-server", "/usr/sbin/nats-server")];
 
 /// LTTng, a reader of its traces and a language more, for `make test-trace`.
 const TRACE: [(&str, &str); 6] = [
@@ -125,6 +129,7 @@ pub(crate) fn run(part: &str) -> Done {
         }
         "audio" => packages(&AUDIO),
         "embedded" => packages(&EMBEDDED),
+        "fleet" => packages(&FLEET),
         // LTTng records beside our rings.
         "flowgraph" => {
             packages(&[&FLOWGRAPH[..], &TRACE].concat())?;
@@ -148,8 +153,8 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, link, python, rivals, services, test \
-             and trace"
+            "there is no part {part:?}; there are audio, embedded, fleet, flowgraph, fuzz, link, python, rivals, services, \
+             test and trace"
         )),
     }
 }

@@ -7,9 +7,20 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 33] = [
+const MAY_KNOW: [(&str, &[&str]); 34] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-fastpath", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
+    (
+        "dropline-fleet",
+        &[
+            "dropline-archive",
+            "dropline-failure",
+            "dropline-record",
+            "dropline-targets",
+            "dropline-traffic",
+            "dropline-trial",
+        ],
+    ),
     ("dropline-heartbeat", &[]),
     ("dropline-jack", &["dropline-printable", "dropline-stats", "dropline-trial"]),
     ("dropline-lab", &[]),
@@ -148,6 +159,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
             "dropline-distributions",
             "dropline-experiments",
             "dropline-failure",
+            "dropline-fleet",
             "dropline-http",
             "dropline-printable",
             "dropline-record",

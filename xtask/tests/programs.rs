@@ -16,7 +16,7 @@ const EVERYWHERE: [&str; 17] = [
 ];
 
 /// Programs, the package that each comes from, and the list of `xtask/src/setup.rs` that must have it.
-const INSTALLED: [(&str, &str, &str); 22] = [
+const INSTALLED: [(&str, &str, &str); 23] = [
     ("babeltrace2", "babeltrace2", "TRACE"),
     ("bridge", "iproute2", "TEST"),
     ("cc", "gcc", "TEST"),
@@ -32,6 +32,7 @@ const INSTALLED: [(&str, &str, &str); 22] = [
     ("llvm-objcopy", "llvm", "LINK"),
     ("lttng", "lttng-tools", "TRACE"),
     ("lttng-sessiond", "lttng-tools", "TRACE"),
+    ("nats-server", "nats-server", "FLEET"),
     ("node", "nodejs", "TEST"),
     ("npm", "npm", "TEST"),
     ("prometheus", "prometheus", "TEST"),

@@ -23,6 +23,9 @@ pub(crate) const WIDEST: usize = 100;
 /// The verbs that somebody needs first.
 const FIRST: [&str; 5] = ["search", "trial", "explain", "compare", "serve"];
 
+/// The verbs that have verbs below them.
+const WITH_VERBS: [&str; 3] = ["fleet", "heartbeat", "history"];
+
 /// What a bare `dropline` shows below them.
 const NEXT: &str = "\
 Try it; it needs no network and no root:
@@ -133,7 +136,7 @@ pub(crate) fn printed(help: &str) -> String {
 /// `dropline help VERB` as what it is short for.
 pub(crate) fn asked_for(mut words: Vec<OsString>) -> Vec<OsString> {
     let at = words.iter().take(3).position(|word| word == "help");
-    if at == Some(1) || (at == Some(2) && (words[1] == "heartbeat" || words[1] == "history")) {
+    if at == Some(1) || (at == Some(2) && WITH_VERBS.iter().any(|verb| words[1] == *verb)) {
         words.remove(at.unwrap_or_default());
         words.push("--help".into());
     }

@@ -9,6 +9,7 @@ mod output;
 mod args;
 mod block;
 mod command;
+mod fleet;
 mod help;
 mod lines;
 mod live;

@@ -2,7 +2,7 @@
 
 mod comparison;
 
-use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
+use crate::args::{FleetArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Limits, Preset};
 use dropline_targets::{Target, with_payload};
@@ -97,13 +97,18 @@ pub(crate) fn target(word: &str, traffic: &TrafficArgs) -> Result<Target, Failur
 }
 
 /// The target that is named, if it may be measured: asked before anything is sent, measured or started.
-fn allowed(word: Option<&str>, traffic: &TrafficArgs) -> Result<Target, Failure> {
+///
+/// Whether packets may go there from other machines is asked there.
+fn allowed(word: Option<&str>, traffic: &TrafficArgs, fleet: &FleetArgs) -> Result<Target, Failure> {
     let target = target(word.unwrap_or_default(), traffic)?;
     if let Some(flag) = of_packets(traffic).filter(|_| !target.is_udp()) {
         let why = format!("{flag} is for udp:// targets: {target} is sent no packets of ours");
         return Err(Failure::usage(why));
     }
-    target.consent(&moving(traffic)?.targets)?;
+    let moving = moving(traffic)?;
+    if !fleet.on.as_ref().is_some_and(|on| !on.starts_with("local:")) {
+        target.consent(&moving.targets)?;
+    }
     Ok(target)
 }
 
@@ -121,7 +126,7 @@ fn of_packets(traffic: &TrafficArgs) -> Option<&'static str> {
 
 /// One trial.
 pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
-    let mut target = allowed(args.target.as_deref(), &args.traffic)?;
+    let mut target = allowed(args.target.as_deref(), &args.traffic, &args.fleet)?;
     if let Some(text) = &args.stop_above {
         target = target.stopping_above(read("--stop-above", quantities::positive_duration(text))?)?;
     }
@@ -148,7 +153,8 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     }
     let duration = read("--duration", quantities::positive_duration(&args.duration))?;
     let profile = with_streams(profile, &args.traffic, &target, load);
-    let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
+    let is_here = args.fleet.on.is_none();
+    let keeps = is_here && !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
     let keep_packets = if keeps { PacketTimes::ROOM } else { 0 };
     Ok(TrialPlan { target, profile, input: TrialInput { load, duration }, keep_packets })
 }
@@ -158,7 +164,7 @@ pub(crate) fn searches(
     args: &SearchArgs,
     generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
 ) -> Result<Vec<SearchPlan>, Failure> {
-    let target = allowed(args.target.as_deref(), &args.traffic)?;
+    let target = allowed(args.target.as_deref(), &args.traffic, &args.fleet)?;
     if target.paces_itself() {
         return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
             .advice("measure it with  dropline trial"));
@@ -185,7 +191,13 @@ pub(crate) fn bursts(args: &SearchArgs, repetitions: u32) -> Result<Vec<BackToBa
     const BETWEEN: u32 = 20;
     /// A bucket fills again, and a queue gets empty.
     const REST: Duration = Duration::from_millis(200);
-    let target = allowed(args.target.as_deref(), &args.traffic)?;
+    if args.fleet.on.is_some() {
+        return Err(Failure::usage(
+            "--on is for a load that agents share, and a burst leaves by one interface",
+        )
+        .advice("leave --on out: the burst is sent from here"));
+    }
+    let target = allowed(args.target.as_deref(), &args.traffic, &args.fleet)?;
     if !target.is_of_frames() || args.traffic.directions.is_some() {
         return Err(Failure::usage("--back-to-back is for frames of one direction, of a link: target"));
     }

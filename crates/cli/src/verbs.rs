@@ -1,5 +1,7 @@
 //! A file a verb: what it does with its flags, its result on stdout, its exit code.
 
+#[cfg(feature = "fleet")]
+pub(crate) mod agent;
 pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod doctor;
@@ -8,6 +10,8 @@ pub(crate) mod explain;
 pub(crate) mod export;
 mod filing;
 pub(crate) mod fit;
+#[cfg(feature = "fleet")]
+pub(crate) mod fleet;
 pub(crate) mod heartbeat;
 pub(crate) mod history;
 pub(crate) mod import;
@@ -64,6 +68,10 @@ pub(crate) enum Verb {
     Heartbeat(HeartbeatArgs),
     Experiment(experiment::ExperimentArgs),
     Doctor(doctor::DoctorArgs),
+    #[cfg(feature = "fleet")]
+    Agent(agent::AgentArgs),
+    #[cfg(feature = "fleet")]
+    Fleet(fleet::FleetVerbArgs),
     #[command(hide = true)]
     Client(client::ClientArgs),
     Completions(manual::CompletionsArgs),
@@ -92,6 +100,10 @@ impl Verb {
             Self::Heartbeat(args) => heartbeat::run(&args),
             Self::Experiment(args) => experiment::run(&args),
             Self::Doctor(args) => doctor::run(&args),
+            #[cfg(feature = "fleet")]
+            Self::Agent(args) => agent::run(&args),
+            #[cfg(feature = "fleet")]
+            Self::Fleet(args) => fleet::run(&args),
             Self::Client(args) => client::run(&args),
             Self::Completions(args) => manual::completions(&args, all),
             Self::Man(args) => manual::man(&args, all),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PROMISED: [i32; 6] = [0, 1, 2, 3, 4, 130];
 
 /// A command that is over at once, whatever flag is added to it.
-const VERBS: [&[&str]; 23] = [
+const VERBS: [&[&str]; 25] = [
     &["search", "sim:hard", "--max-trials=1", "-q", "-o-"],
     &["trial", "sim:hard", "--load=1Mpps", "--duration=1ms", "-q", "-o-"],
     &["serve", "--listen=127.0.0.1:0", "--until-eof"],
@@ -33,6 +33,8 @@ const VERBS: [&[&str]; 23] = [
     &["heartbeat", "send", "127.0.0.1:1", "--once"],
     &["experiment", "no-such"],
     &["doctor", "sim:hard"],
+    &["agent", "--join=nats://127.0.0.1:1"],
+    &["fleet", "list", "--join=nats://127.0.0.1:1"],
     &["client"],
     &["completions", "bash"],
     &["man", "search"],

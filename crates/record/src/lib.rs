@@ -4,6 +4,7 @@
 //! its [`schema`]. It never opens a file, measures or draws.
 //! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
+mod agent_line;
 pub mod arrivals_line;
 pub mod caveat_line;
 pub mod compared;
@@ -36,8 +37,9 @@ mod words;
 
 pub use dropline_account::{Explanation, Site, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample, special};
-pub use dropline_trial::{Fidelity, Part};
+pub use dropline_trial::{AgentState, CommonStart, Fidelity, Part};
 
+pub use agent_line::AgentLine;
 pub use arrivals_line::{ArrivalsLine, SpacedLine, ThoughtLine};
 pub use caveat_line::CaveatLine;
 pub use compared::Compared;

@@ -2,12 +2,14 @@
 
 use crate::count::seconds;
 use crate::{
-    ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DirectionLine, DriftLine, GraphLine,
+    AgentLine, ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DirectionLine, DriftLine, GraphLine,
     NegativeLine, PassagesLine, SliceLine, WakeupsLine, WatchedLine,
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput};
+use dropline_trial::{
+    Caveat, CommonStart, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,6 +131,12 @@ pub struct TrialLine {
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
+    /// Who performed it, where several agents did together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentLine>,
+    /// How well they started together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<CommonStart>,
     /// Doubts about this trial.
     pub caveats: Vec<CaveatLine>,
     /// Whether the search made nothing of it and asked for it again: it says more about us than about the target, or
@@ -261,6 +269,8 @@ impl TrialLine {
             graph: trial.graph().map(GraphLine::from),
             replies: trial.replied().map(|replied| counts(&replied.classes)),
             packets: None,
+            agents: trial.agents.iter().map(AgentLine::from).collect(),
+            start: trial.start.clone(),
             caveats: trial
                 .caveats
                 .iter()
@@ -324,6 +334,8 @@ impl TrialLine {
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
             extra: self.extra()?,
+            agents: self.agents.iter().map(AgentLine::agent).collect(),
+            start: self.start.clone(),
             caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
         })
     }

@@ -30,6 +30,9 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         LinkDown { interface }
         RuleAppeared { rule }
         LeftElsewhere { packets, interface }
+        AgentsLost { agents, lost, of }
+        StartSkew { skew_ns, duration_ns }
+        SuperposedConstant { agents, skew_ns, gap_ns }
         PacketTooLong { packet_bytes, mtu, interface }
         TargetUnreachable { error, at_ns, refused, reports }
         Outage { at_ns, for_ns, missing, offered, outages }

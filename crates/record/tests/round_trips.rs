@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Fields that follow from others, or that a line has beside its trial.
-const NOT_OF_THE_TRIAL: [&str; 17] = [
+const NOT_OF_THE_TRIAL: [&str; 18] = [
     "offered_load_pps",
     "forwarding_rate_pps",
     "lost",
@@ -23,6 +23,7 @@ const NOT_OF_THE_TRIAL: [&str; 17] = [
     "bounds",
     "directions/0/lost",
     "directions/0/loss_ratio",
+    "agents/0/lost",
     "disturbance/doubted",
     "arrivals/fidelity",
     "passages/level",

@@ -4,6 +4,7 @@
 //! file and never changes a number: what it shows is in the record, or computed from it here.
 //! Start reading at `finding`, what a search says in words, and `traffic`, what moved; then `text`, `plot`, `html`.
 
+mod agents;
 mod answer;
 mod arrivals;
 mod back_to_back;

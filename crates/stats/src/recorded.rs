@@ -6,6 +6,7 @@ use crate::histogram::{HistogramError, MOST, v2_deflate_cells};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use std::collections::BTreeMap;
 
 /// Delays of one slice of a trial, as they are kept; a few hundred bytes where a [`Recorder`](crate::Recorder) has 60 000.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,29 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Adds all of another one, exactly.
+    pub fn merge(&mut self, other: &Self) {
+        let first = |mine: Option<u64>, theirs: Option<u64>| [mine, theirs].into_iter().flatten().min();
+        let last = |mine: Option<u64>, theirs: Option<u64>| [mine, theirs].into_iter().flatten().max();
+        let mut cells: BTreeMap<u32, u64> = self.cells.iter().copied().collect();
+        for &(cell, count) in &other.cells {
+            *cells.entry(cell).or_insert(0) += count;
+        }
+        *self = Self {
+            count: self.count + other.count,
+            sum_ns: self.sum_ns + other.sum_ns,
+            sum_squared_ns: self.sum_squared_ns.saturating_add(other.sum_squared_ns),
+            min_ns: first(self.min_ns, other.min_ns),
+            max_ns: last(self.max_ns, other.max_ns),
+            negative: self.negative + other.negative,
+            negative_min_ns: [self.negative_min_ns, other.negative_min_ns].into_iter().flatten().min(),
+            missed: self.missed + other.missed,
+            first_ns: first(self.first_ns, other.first_ns),
+            last_ns: last(self.last_ns, other.last_ns),
+            cells: cells.into_iter().collect(),
+        };
+    }
+
     /// The occupied cells, ascending: lowest value in ns, highest, count.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.cells.iter().map(|&(cell, count)| {

@@ -47,7 +47,7 @@ impl Target {
     {
         let word = format!("{}{name}", SCHEME.prefix);
         Self::parse(&word)?;
-        Ok(Self { word, kind: Kind::Given(Given::new(measurer)), stored: false })
+        Ok(Self { word, kind: Kind::Given(Given::new(measurer)), stored: false, elsewhere: None })
     }
 }
 

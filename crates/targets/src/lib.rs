@@ -32,12 +32,13 @@ use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
 use dropline_trial::{LoadRange, Packet, Rate, TrafficProfile, Trial};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use listener::{Listener, Spoken};
-pub use opening::{AnyMeasurer, Opened, Opening, ProgramFile};
+pub use opening::{AnyMeasurer, Elsewhere, Opened, Opening, ProgramFile};
 pub use own_protocol::{captured_times, check_payload, is_words, with_payload};
 pub use scheme::KINDS;
 pub use service::reply_classes;
@@ -54,6 +55,18 @@ pub struct Target {
     kind: Kind,
     /// Whether a file names it, and no person.
     stored: bool,
+    /// Who performs its trials, where it is not this process.
+    elsewhere: Option<Performers>,
+}
+
+/// Who performs trials elsewhere.
+#[derive(Clone)]
+struct Performers(Arc<dyn Elsewhere>);
+
+impl fmt::Debug for Performers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Performers")
+    }
 }
 
 impl PartialEq for Target {
@@ -101,7 +114,7 @@ impl Target {
             Kind::Http(site) => site.word(),
             _ => word.into(),
         };
-        Ok(Self { word, kind, stored: false })
+        Ok(Self { word, kind, stored: false, elsewhere: None })
     }
 
     /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.
@@ -110,6 +123,42 @@ impl Target {
     /// As [`parse`](Self::parse).
     pub fn of_record(word: &str) -> Result<Self, Failure> {
         Ok(Self { stored: true, ..Self::parse(word)? })
+    }
+
+    /// The same target, whose trials are performed by these.
+    #[must_use]
+    pub fn performed_by(self, performers: Arc<dyn Elsewhere>) -> Self {
+        Self { elsewhere: Some(Performers(performers)), ..self }
+    }
+
+    /// Whether its generator waits for the start of a trial by itself, its sockets open and its schedule drawn
+    /// ([`Opening::together`]).
+    pub fn starts_together(&self) -> bool {
+        matches!(self.kind, Kind::Service(_) | Kind::Udp { .. })
+    }
+
+    /// Whether all that are sent to it are counted at the target, whoever sent them: several generators cannot tell theirs apart.
+    pub fn is_counted_there(&self) -> bool {
+        matches!(self.kind, Kind::Udp { reply: dropline_traffic::Reply::None, .. } | Kind::Heartbeat { .. })
+    }
+
+    /// The address that its packets go to, where packets of ours are sent to one.
+    ///
+    /// # Errors
+    /// If its name is not known.
+    pub fn address(&self) -> Result<Option<SocketAddr>, Failure> {
+        let found = match &self.kind {
+            Kind::Heartbeat { host, port } => udp::resolve(host, *port, "heartbeat://"),
+            Kind::Udp { host, port, .. } => udp::resolve(host, *port, udp::SCHEME.prefix),
+            Kind::Service(service::Named { scheme, host, port, .. }) => udp::resolve(host, *port, scheme),
+            _ => return Ok(None),
+        };
+        found.map(Some)
+    }
+
+    /// Whether frames are sent by interfaces of this machine.
+    pub fn takes_interfaces(&self) -> bool {
+        matches!(self.kind, Kind::Link(_))
     }
 
     /// Whether a program is started for it.
@@ -191,6 +240,10 @@ impl Target {
     /// # Errors
     /// If it may not be measured, does not answer, or cannot be started.
     pub fn open(&self, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
+        if let Some(Performers(elsewhere)) = &self.elsewhere {
+            self.allowed()?;
+            return elsewhere.open(self, profile, &opening);
+        }
         self.allowed()?;
         match &self.kind {
             Kind::Exec { command } => Ok(Opened {

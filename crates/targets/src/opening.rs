@@ -1,9 +1,9 @@
 //! A target made ready: what is said to it before, and what is had then.
 
-use crate::Live;
+use crate::{Live, Target};
 use dropline_failure::Failure;
-use dropline_traffic::Moving;
-use dropline_trial::Measurer;
+use dropline_traffic::{Moving, Together};
+use dropline_trial::{Measurer, Rate, TrafficProfile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,6 +24,21 @@ pub struct Opened {
 /// Any way to perform a trial.
 pub type AnyMeasurer = Box<dyn Measurer<Error = Failure>>;
 
+/// Whoever performs a target's trials elsewhere than in this process.
+pub trait Elsewhere: Send + Sync {
+    /// Makes the target ready there.
+    ///
+    /// # Errors
+    /// If it cannot be made ready.
+    fn open(&self, target: &Target, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure>;
+
+    /// What all that perform them can send together, in packets a second.
+    ///
+    /// # Errors
+    /// If they could not measure that.
+    fn limit(&self, profile: &TrafficProfile) -> Result<Rate, Failure>;
+}
+
 /// What a measurer is told beside the profile.
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -43,6 +58,8 @@ pub struct Opening {
     pub moving: Moving,
     /// Told how far the trial is, where the measurer can tell.
     pub live: Option<Arc<Live>>,
+    /// Who says when trials start, where several generators perform them together.
+    pub together: Option<Together>,
     /// The program `dropline`: its helpers are started from it, or lie beside it.
     pub program: ProgramFile,
 }
@@ -95,6 +112,7 @@ impl Default for Opening {
             keep_events: None,
             moving: Moving::default(),
             live: None,
+            together: None,
             program: ProgramFile::Own,
         }
     }

@@ -161,6 +161,7 @@ fn open_as(
         means: opening.moving.means,
         sources: opening.moving.sources,
         targets: opening.moving.targets,
+        together: opening.together,
         ..MeasurerOptions::default()
     };
     let has_clients = matches!(profile.arrival.pace(), Pace::Closed(_));

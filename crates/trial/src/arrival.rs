@@ -13,6 +13,7 @@ mod pareto;
 mod poisson;
 mod ramp;
 mod replay;
+mod shared;
 mod sine;
 mod sum;
 mod ticks;
@@ -22,6 +23,7 @@ pub use clients::{ClosedLoop, Think};
 pub use departures::Departures;
 pub use parameters::ArrivalError;
 pub use replay::{ReplayError, read_times};
+pub use shared::Share;
 
 use crate::{GapLaw, Rate, TrialInput};
 use parameters::Parameters;
@@ -165,6 +167,12 @@ impl Arrival {
             Some(parts) => sum::read(&parts, read_times).map(Self),
             None => read_one(word, read_times).map(Self),
         }
+    }
+
+    /// The share of it that one of several generators offers. It is written as the whole.
+    #[must_use]
+    pub fn shared(self, share: Share) -> Self {
+        Self(Arc::new(shared::Shared { process: self.0, share }))
     }
 
     /// The word before the colon; of a sum, `sum`.

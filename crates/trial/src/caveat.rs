@@ -103,6 +103,31 @@ pub enum Caveat {
         /// The interface that most of them left by, and its namespace.
         interface: String,
     },
+    /// Not every agent of the trial sent its share and told what it counted.
+    AgentsLost {
+        /// Their names, each with what became of it.
+        agents: String,
+        /// How many.
+        lost: u64,
+        /// Of so many.
+        of: u64,
+    },
+    /// The agents of the trial did not start together: at both ends of it some sent and others did not.
+    StartSkew {
+        /// From the first start to the last, in ns.
+        skew_ns: u64,
+        /// How long packets were to be sent, in ns.
+        duration_ns: u64,
+    },
+    /// Several agents send one load whose gaps are shorter than what is known of their clocks and starts.
+    SuperposedConstant {
+        /// How many agents.
+        agents: u64,
+        /// What is not known of their starts, in ns.
+        skew_ns: u64,
+        /// Mean time between packets of all, in ns.
+        gap_ns: u64,
+    },
     /// The packets are longer than an interface on the way carries in one piece.
     PacketTooLong {
         /// Bytes of each packet, its IP header included.
@@ -612,7 +637,9 @@ fn is_zero(number: &f64) -> bool {
 }
 
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
-pub const DISTURBING: [&str; 10] = [
+pub const DISTURBING: [&str; 12] = [
+    "agents_lost",
+    "start_skew",
     "generator_limited",
     "generator_lost",
     "generator_starved",
@@ -626,7 +653,9 @@ pub const DISTURBING: [&str; 10] = [
 ];
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
-pub const INVALIDATING: [&str; 9] = [
+pub const INVALIDATING: [&str; 11] = [
+    "agents_lost",
+    "start_skew",
     "generator_limited",
     "generator_lost",
     "loss_doubted",
@@ -637,6 +666,11 @@ pub const INVALIDATING: [&str; 9] = [
     "stamps_disagree",
     "answers_after_drain",
 ];
+
+/// Agents that start further apart than one part of so many of a trial do not offer its load together.
+const VOID_SKEW_OF: u64 = 100;
+/// And further than one of so many: that is worth a word.
+const TOLD_SKEW_OF: u64 = 1000;
 
 /// A load is what was asked for where it lacks no more than one packet of so many.
 const AS_ASKED: u64 = 100_000;
@@ -659,6 +693,7 @@ impl Caveat {
         match self {
             Self::GeneratorLimited { intended, offered, .. } => is_as_asked(*intended, *offered),
             Self::AnswersAfterDrain { .. } => !self.is_of_a_short_drain(),
+            Self::StartSkew { skew_ns, duration_ns } => *skew_ns <= duration_ns / VOID_SKEW_OF,
             _ => false,
         }
     }
@@ -678,10 +713,16 @@ impl Caveat {
         DISTURBING.contains(&self.code()) && !self.is_forgiven()
     }
 
-    /// Whether the program that performed a trial says with it that the trial is spoilt, and gives no numbers by which that
-    /// could be judged.
+    /// The doubt about agents that started so far apart, where that matters in a trial so long.
+    pub fn of_start(skew_ns: u64, duration_ns: u64) -> Option<Self> {
+        (skew_ns > duration_ns / TOLD_SKEW_OF).then_some(Self::StartSkew { skew_ns, duration_ns })
+    }
+
+    /// Whether a trial with it is spoilt, and it gives no numbers by which the rest could be judged: the program that performed
+    /// it says so, or an agent of it is missing.
     pub fn tells_nothing(&self) -> bool {
-        matches!(self, Self::Reported { .. }) && self.spoils_counts()
+        matches!(self, Self::Reported { .. } | Self::AgentsLost { .. } | Self::StartSkew { .. })
+            && self.spoils_counts()
     }
 
     /// The same of a target that had been warmed up for so long before the search.
@@ -710,6 +751,9 @@ impl Caveat {
             Self::LinkDown { .. } => "link_down",
             Self::RuleAppeared { .. } => "rule_appeared",
             Self::LeftElsewhere { .. } => "left_elsewhere",
+            Self::AgentsLost { .. } => "agents_lost",
+            Self::StartSkew { .. } => "start_skew",
+            Self::SuperposedConstant { .. } => "superposed_constant",
             Self::PacketTooLong { .. } => "packet_too_long",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::Outage { .. } => "outage",

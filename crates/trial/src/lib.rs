@@ -4,6 +4,7 @@
 //! It never moves a packet, chooses a load or reads a clock; ratios are derived from counts.
 //! Start reading at [`trial`], then [`measurer`].
 
+pub mod agent;
 pub mod arrival;
 pub mod arrival_fidelity;
 pub mod caveat;
@@ -31,7 +32,8 @@ pub mod trial_input;
 mod waiting;
 pub mod wakeups;
 
-pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
+pub use agent::{Agent, AgentState, CommonStart};
+pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Share, Think};
 pub use arrival_fidelity::{ArrivalFidelity, Departed, Fidelity, Observed, SampledLateness, Spaced, Thought};
 pub use caveat::Caveat;
 pub use cycles::Cycles;

@@ -1,6 +1,7 @@
 //! One trial: what was asked, what was counted.
 
 pub mod disturbance;
+pub mod merged;
 mod replies;
 mod void;
 pub mod within;
@@ -8,8 +9,8 @@ pub mod within;
 use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
-    ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, TargetActivity,
-    TrialInput, Wakeups,
+    Agent, ArrivalFidelity, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp,
+    TargetActivity, TrialInput, Wakeups,
 };
 use disturbance::Disturbance;
 use dropline_stats::Recorded;
@@ -77,6 +78,10 @@ pub struct Trial {
     pub watched: Option<TargetActivity>,
     /// What its kind of target adds.
     pub extra: Option<Extra>,
+    /// Who performed it, where several machines or processes did together.
+    pub agents: Vec<Agent>,
+    /// How well they started together.
+    pub start: Option<CommonStart>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }
@@ -112,6 +117,8 @@ impl Trial {
             lost_at: None,
             watched: None,
             extra: None,
+            agents: Vec::new(),
+            start: None,
             caveats: Vec::new(),
         }
     }

@@ -128,6 +128,7 @@ pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn W
         keep_events: None,
         moving: conditions.moving.clone(),
         live: watcher.live(),
+        together: None,
         program: conditions.program.clone(),
     }
 }

@@ -46,6 +46,7 @@ pub fn trial(
         keep_events: output.path().filter(|_| plan.keep_packets > 0).map(events_beside),
         moving: conditions.moving.clone(),
         live: watcher.live(),
+        together: None,
         program: conditions.program.clone(),
     };
     let mut opened = plan.target.open(&plan.profile, opening)?;

@@ -1,6 +1,6 @@
 //! Flags of the verbs that offer load: what is measured, with which traffic, where the result goes.
 
-use super::{FilingArgs, ToldArgs, arrivals, shares, targets};
+use super::{FilingArgs, FleetArgs, ToldArgs, arrivals, shares, targets};
 use crate::help::one_of;
 use clap::{Args, ValueEnum};
 use dropline_record::ResultWord;
@@ -141,6 +141,8 @@ pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
     #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
+    #[command(flatten)]
     pub(crate) keep: KeepArgs,
     /// Also write the report as a web page.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -233,6 +235,8 @@ pub(crate) struct TrialArgs {
     pub(crate) duration: String,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     /// Command to run during the trial, without a shell; may be repeated.
     #[arg(long, value_name = "COMMAND", help_heading = "Target")]
     pub(crate) background: Vec<String>,

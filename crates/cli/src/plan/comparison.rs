@@ -1,7 +1,7 @@
 //! What the flags of `compare` and `inject` mean.
 
 use super::{allowed, profiles, rate, read, with_streams};
-use crate::args::{CompareArgs, InjectArgs};
+use crate::args::{CompareArgs, FleetArgs, InjectArgs};
 use dropline_failure::Failure;
 use dropline_stats::compare::Questions;
 use dropline_trial::quantities;
@@ -13,7 +13,8 @@ use std::time::Duration;
 pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
     let a = &args.a;
     let b = args.b.as_ref().ok_or_else(|| Failure::usage("--abba needs two targets"))?;
-    let targets = [allowed(Some(a), &args.traffic)?, allowed(Some(b), &args.traffic)?];
+    let here = FleetArgs::default();
+    let targets = [allowed(Some(a), &args.traffic, &here)?, allowed(Some(b), &args.traffic, &here)?];
     if targets[0].load_unit() != targets[1].load_unit() {
         return Err(Failure::usage(format!("{a} and {b} count their loads in different units")));
     }
@@ -42,7 +43,7 @@ pub(crate) fn delay(args: &InjectArgs) -> Result<Duration, Failure> {
 
 /// A delay at a probe, in turns.
 pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
-    let target = allowed(args.target.as_deref(), &args.traffic)?;
+    let target = allowed(args.target.as_deref(), &args.traffic, &FleetArgs::default())?;
     let mut profiles = profiles(&args.traffic, &target, None)?;
     if profiles.len() > 1 {
         return Err(Failure::usage("--frame: inject measures with one frame size"));

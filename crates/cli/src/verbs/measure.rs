@@ -38,6 +38,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         keep_events: None,
         moving: plan::moving(&args.traffic)?,
         live: None,
+        together: None,
         program: ProgramFile::Own,
     };
     let mut opened = target.open(&profiles.remove(0), opening)?;

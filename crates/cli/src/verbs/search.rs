@@ -5,6 +5,7 @@ mod gate;
 use super::filing::Filing;
 use super::{DONE, FAILED, conditions, not_valid, say_kept, style, style_of};
 use crate::args::SearchArgs;
+use crate::fleet::Performers;
 use crate::progress::Progress;
 use crate::{output as out, plan};
 use dropline_archive::record_file::{Output, read_record};
@@ -104,12 +105,16 @@ fn fresh(
             "what the command line does not say of goals, algorithm, limits and random seed is taken from the record"
         );
     }
+    let performers = Performers::of(&args.fleet)?;
     let mut limit: Option<Rate> = None;
     let plans = plan::searches(args, &mut |profile| match limit {
         Some(known) => Ok(known),
         None => {
             progress.generator(None);
-            let measured = dropline_targets::generator_limit(profile, &conditions.stop)?;
+            let measured = match performers.fleet()? {
+                Some(fleet) => fleet.limit(profile)?,
+                None => dropline_targets::generator_limit(profile, &conditions.stop)?,
+            };
             progress.generator(Some(measured.as_pps()));
             limit = Some(measured);
             Ok(measured)
@@ -122,7 +127,8 @@ fn fresh(
     let mut paths = Vec::new();
     let searches = plans.iter().flat_map(|plan| (1..=repeat).map(move |number| (plan, number)));
     for (index, (plan, number)) in (0..).zip(searches) {
-        let plan = plan.repetition(number, repeat);
+        let mut plan = plan.repetition(number, repeat);
+        plan.target = performers.measure(plan.target)?;
         let output = filing.output(&plan.target.to_string(), index, count)?;
         progress.searching(&plan);
         let one = dropline_verbs::search::search(&plan, &output, conditions, progress);
@@ -178,6 +184,7 @@ fn resume(
     if let Some(word) = &args.target {
         plan.target = Target::parse(word)?;
     }
+    plan.target = Performers::of(&args.fleet)?.measure(plan.target)?;
     plan::limit(args, &mut plan.limits)?;
     progress.searching(&plan);
     dropline_verbs::search::resume(&plan, path, conditions, progress)

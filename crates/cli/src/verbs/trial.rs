@@ -5,6 +5,7 @@ use super::{
     DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, say_kept, style_of,
 };
 use crate::args::TrialArgs;
+use crate::fleet::Performers;
 use crate::progress::Progress;
 use crate::signals::INTERRUPTED;
 use crate::{output as out, plan};
@@ -16,9 +17,11 @@ use dropline_verbs::validity;
 
 pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let fail_if = conditions_to_fail(&args.keep, None)?;
-    let plan = plan::trial(args)?;
+    let performers = Performers::of(&args.fleet)?;
+    let mut plan = plan::trial(args)?;
     let conditions = conditions(&args.traffic, words)?;
     let mut progress = Progress::new(args.keep.quiet, false).counting(plan.target.load_unit());
+    plan.target = performers.measure(plan.target)?;
     let mut background = Background::start(&args.background)?;
     let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
     let output = filing.output(&plan.target.to_string(), 0, 1)?;

@@ -12,8 +12,8 @@ pub use words::VERBS;
 use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
-    AnswerLine, BROKEN, BoundsLine, CaveatLine, DelayLine, DirectionLine, DisturbanceLine, EndWord, Header,
-    Purpose, Record, ResultLine, ResultWord, SearchLine, TrialLine,
+    AgentLine, AnswerLine, BROKEN, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine, DisturbanceLine,
+    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -255,6 +255,19 @@ fn counts(line: &TrialLine) -> Result<(), String> {
         same(itself, "the sum of lost_at", all, "lost", line.lost.0)?;
     }
     directions(line)?;
+    if !line.agents.is_empty() {
+        let sum = |of: fn(&AgentLine) -> Count| {
+            line.agents.iter().map(of).fold(0u64, |sum, packets| sum.saturating_add(packets.0))
+        };
+        same(itself, "the sum of what agents offered", sum(|one| one.offered), "offered", line.offered.0)?;
+        same(
+            itself,
+            "the sum of what agents forwarded",
+            sum(|one| one.forwarded),
+            "forwarded",
+            line.forwarded.0,
+        )?;
+    }
     if let Some(classes) = &line.replies {
         let all = classes.values().fold(0, |sum: u64, replies| sum.saturating_add(replies.0));
         same(itself, "the sum of replies", all, "forwarded", line.forwarded.0)?;

@@ -221,6 +221,7 @@ fn counted(record: &Record, trial: &TrialLine) -> Markup {
             @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
             @for (place, count) in traffic::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
             @for (name, words) in crate::directions::of_trial(record, trial) { dt { "direction " (name) } dd { (words) } }
+            @for (name, words) in crate::agents::facts(trial) { dt { (name) } dd { (words) } }
             dt { "loss ratio" }
             dd data-v=[trial.loss_ratio] { (trial.loss_ratio.map_or_else(|| "not defined".into(), percent)) }
             dt { "trial loss ratio" }

@@ -94,7 +94,9 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));
     }
-    for (name, words) in crate::directions::of_trial(record, trial) {
+    for (name, words) in
+        crate::directions::of_trial(record, trial).into_iter().chain(crate::agents::facts(trial))
+    {
         page.fact(&name, &words);
     }
     if let Some(replies) = &trial.replies {

@@ -1,5 +1,6 @@
 //! What the senders and the receivers of one trial share while packets are under way.
 
+use super::lease::Lease;
 use super::stamps::Stamps;
 use crate::progress::Progress;
 use std::io;
@@ -14,6 +15,8 @@ pub(crate) struct TrialState<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Set where packets leave beside their way: the trial is ended as if the user had.
     astray: Option<&'a AtomicBool>,
+    /// Ended as if the user had, once this is over.
+    lease: Option<&'a Lease>,
     pub(crate) progress: Option<&'a Progress>,
     /// How far each sender is.
     senders: Vec<Cell>,
@@ -68,6 +71,7 @@ impl<'a> TrialState<'a> {
             stamps,
             stop,
             astray: None,
+            lease: None,
             progress,
             senders: (0..senders).map(|_| Cell::default()).collect(),
             sending: AtomicUsize::new(senders),
@@ -84,6 +88,11 @@ impl<'a> TrialState<'a> {
     /// Ends it as soon as this is set.
     pub(crate) fn until(self, astray: &'a AtomicBool) -> Self {
         Self { astray: Some(astray), ..self }
+    }
+
+    /// Ends it as soon as this is over, where there is one.
+    pub(crate) fn leased(self, lease: Option<&'a Lease>) -> Self {
+        Self { lease, ..self }
     }
 
     /// Now, in ns after the start; 0 before it.
@@ -129,6 +138,11 @@ impl<'a> TrialState<'a> {
         self.epoch.saturating_duration_since(Instant::now())
     }
 
+    /// Whether it starts together with others'.
+    pub(crate) fn is_together(&self) -> bool {
+        self.lease.is_some()
+    }
+
     /// Whether one side met an error, or the user wants to stop: nothing more is sent.
     pub(crate) fn is_halted(&self) -> bool {
         self.is_broken() || self.is_stopped()
@@ -139,9 +153,11 @@ impl<'a> TrialState<'a> {
         self.halted.load(Ordering::Relaxed)
     }
 
-    /// Whether the user wants to stop, or packets leave beside their way.
+    /// Whether the user wants to stop, packets leave beside their way, or nobody coordinates the trial any more.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.astray.is_some_and(|astray| astray.load(Ordering::Relaxed))
+        self.stop.load(Ordering::Relaxed)
+            || self.astray.is_some_and(|astray| astray.load(Ordering::Relaxed))
+            || self.lease.is_some_and(Lease::is_over)
     }
 
     /// Notes that an error says that nobody is there, of whom nothing came back; whether that has been so for long. A first answer

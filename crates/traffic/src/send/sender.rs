@@ -20,6 +20,10 @@ use dropline_trial::packets::DepartureTimes;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::time::Duration;
+
+/// Those who start together wait so long for it awake: a wake-up may take as long.
+const AWAKE_BEFORE_START: Duration = Duration::from_micros(300);
 
 /// System calls of a sender that moved packets. What is refused is told with the next call at a socket.
 #[derive(Clone, Copy, Default)]
@@ -86,8 +90,12 @@ impl Sender<'_> {
         let (mut refused, mut calls) = (RefusedBy::new(), Calls::default());
         // A trial that ended in an error may have left packets behind.
         self.queues.iter_mut().for_each(SendQueue::clear);
+        let awake = if flight.is_together() { AWAKE_BEFORE_START } else { Duration::ZERO };
         while !flight.until_start().is_zero() && !flight.is_halted() {
-            std::thread::sleep(flight.until_start().min(LONGEST_SLEEP));
+            match flight.until_start().saturating_sub(awake) {
+                Duration::ZERO => std::hint::spin_loop(),
+                left => std::thread::sleep(left.min(LONGEST_SLEEP)),
+            }
         }
         let wait = RunQueueWait::begin();
         let (mut index, mut gathered_ns) = (0, 0);
@@ -331,7 +339,9 @@ fn note_departures(
     };
     let mut left = began_ns;
     for packet in queue.packets(first, count) {
-        sent.lateness.record(left.saturating_sub(packet.due_ns));
+        let late_ns = left.saturating_sub(packet.due_ns);
+        sent.first_late_ns.get_or_insert(late_ns);
+        sent.lateness.record(late_ns);
         pauses.left(packet.due_ns, left);
         if let Some(departed) = &mut departed {
             departed.packet(packet.due_ns, left);
@@ -372,7 +382,7 @@ mod tests {
     use crate::send::spread::Spread;
     use dropline_trial::{Arrival, Part, Rate, TrialInput};
     use std::sync::atomic::AtomicBool;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     #[test]
     fn a_sender_that_panics_does_not_leave_the_receiver_waiting() {

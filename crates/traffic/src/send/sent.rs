@@ -29,6 +29,8 @@ pub(crate) struct Sent {
     pub(crate) displaced: u64,
     /// When the user stopped it, in ns after the start, if it was not through by then.
     pub(crate) stopped_ns: Option<u64>,
+    /// How much later than due the first packet left, in ns.
+    pub(crate) first_late_ns: Option<u64>,
     /// What ended it early.
     pub(crate) error: Option<io::Error>,
 }
@@ -84,6 +86,7 @@ impl Sent {
             waited: None,
             displaced: 0,
             stopped_ns: None,
+            first_late_ns: None,
             error: None,
         }
     }
@@ -111,6 +114,7 @@ impl Sent {
             (a, b) => a.or(b),
         };
         self.lateness.merge(&other.lateness);
+        self.first_late_ns = self.first_late_ns.or(other.first_late_ns);
         self.intended = match self.stopped_ns.or(other.stopped_ns) {
             // Senders do not look at the same time: what the first one did not come to was cut off.
             Some(_) => self.intended.min(other.intended).max(self.offered),

@@ -239,11 +239,17 @@ impl Exchange {
         let schedules = || Schedule::new(setup.profile.arrival.departures(input, seed));
         let sending: Vec<_> = sending.into_iter().map(|sender| (sender, schedules())).collect();
 
-        let soon = Instant::now() + LEAD;
-        let epoch = self.interruptions.as_ref().map_or(soon, |heard| heard.best_start(soon, input.load));
+        let together = setup.options.together.as_ref();
+        let epoch = match together {
+            Some(together) => together.starter.ready().ok_or(UdpError::Interrupted)?,
+            None => {
+                let soon = Instant::now() + LEAD;
+                self.interruptions.as_ref().map_or(soon, |heard| heard.best_start(soon, input.load))
+            }
+        };
         let (progress, clock_step) = (setup.progress.as_deref(), setup.options.clock_step);
         let flight = TrialState::new(epoch, sending.len(), &self.stamps, &setup.stop, progress, clock_step);
-        let flight = flight.until(astray);
+        let flight = flight.until(astray).leased(together.map(|together| &*together.lease));
         let drain = echo.then_some(setup.profile.drain);
         let move_packets = || threads::run(sending, receiving, &self.placement, &flight, duration_ns, drain);
         let (moved, watched) =
@@ -253,7 +259,10 @@ impl Exchange {
             asking.had_their_turn(had_their_turn);
         }
         let (sent, received) = moved?;
-        if setup.is_stopped() && sent.offered == 0 {
+        if let (Some(together), Some(late_ns)) = (together, sent.first_late_ns) {
+            together.starter.left(Duration::from_nanos(late_ns));
+        }
+        if flight.is_stopped() && sent.offered == 0 {
             return Err(UdpError::Interrupted);
         }
         let received = match (sent.error, received) {

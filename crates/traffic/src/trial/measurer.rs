@@ -407,7 +407,8 @@ impl UdpMeasurer {
         if let Some(stopped_ns) = sent.stopped_ns {
             trial.duration = Duration::from_nanos(stopped_ns.max(1)).min(input.duration);
         }
-        if self.setup.is_stopped() {
+        let is_alone = self.setup.options.together.as_ref().is_some_and(|together| together.lease.is_over());
+        if self.setup.is_stopped() || is_alone && sent.stopped_ns.is_some() {
             trial.caveats.push(Caveat::Interrupted);
         }
         trial.intended = (!arrival.paces_itself()).then_some(sent.intended);

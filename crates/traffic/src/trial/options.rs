@@ -2,6 +2,7 @@
 
 use super::means::Means;
 use crate::losses::evidence::Watching;
+use crate::packet::together::Together;
 use crate::packet::trial_state::ClockStep;
 use crate::sockets::connection::{Sources, Targets};
 
@@ -22,6 +23,8 @@ pub struct MeasurerOptions {
     pub targets: Targets,
     /// How a target on this machine is watched.
     pub watching: Watching,
+    /// Who says when trials start, where several generators perform them together.
+    pub together: Option<Together>,
     /// For tests: the clock that stamps packets is set meanwhile.
     pub clock_step: Option<ClockStep>,
 }
@@ -38,6 +41,7 @@ impl Default for MeasurerOptions {
             sources: Sources::default(),
             targets: Targets::default(),
             watching: Watching::default(),
+            together: None,
             clock_step: None,
         }
     }

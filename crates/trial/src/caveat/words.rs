@@ -104,6 +104,34 @@ impl fmt::Display for Caveat {
                  show  have it): take it away and measure again",
                 number_of(*packets, "packet")
             ),
+            Self::AgentsLost { agents, lost, of } => write!(
+                f,
+                "not valid as a judgement of the target: {lost} of {} did not send its whole share and tell what it counted: {agents}; a \
+                 trial at less than its load says nothing of it, so a search repeats it; see to that host, its network and its agent \
+                 ( dropline fleet list )",
+                number_of(*of, "agent")
+            ),
+            Self::StartSkew { skew_ns, .. } if !self.is_forgiven() => write!(
+                f,
+                "not valid as a judgement of the target: the agents started {} apart, more than a hundredth of the trial, so its load \
+                 was not offered at both ends; free CPUs for the agents, or make trials longer",
+                time_of(*skew_ns)
+            ),
+            Self::StartSkew { skew_ns, duration_ns } => write!(
+                f,
+                "the agents started {} apart: for that part of the trial's {}, at both ends, not all of them sent; longer trials, and \
+                 agents with a CPU of their own, make it less",
+                time_of(*skew_ns),
+                time_of(*duration_ns)
+            ),
+            Self::SuperposedConstant { agents, skew_ns, gap_ns } => write!(
+                f,
+                "the packets of {} were to be {} apart, and starts of the agents are known to {}: what the target got has the right \
+                 rate, and not these gaps; with --arrival poisson many agents are exactly one, whenever they start",
+                number_of(*agents, "agent"),
+                time_of(*gap_ns),
+                time_of(*skew_ns)
+            ),
             Self::PacketTooLong { packet_bytes, mtu, interface } => write!(
                 f,
                 "packets of {packet_bytes} B, IP header included, are longer than the {mtu} B that {interface} carries in one \

@@ -2,7 +2,7 @@
 
 use super::{SEEDED, is_near};
 use crate::count::seconds;
-use crate::{Header, LimitsLine, Purpose, Record, SearchLine, TrialLine};
+use crate::{CaveatLine, Header, LimitsLine, Purpose, Record, SearchLine, TrialLine};
 use dropline_trial::number_of;
 use dropline_trial::trial::within::LATE;
 use dropline_trial::{Arrival, Rate};
@@ -56,8 +56,8 @@ pub(super) fn in_range(search: &SearchLine, load: f64) -> bool {
 
 /// What it intended and how long it took are those of the load and the duration that it was asked for.
 pub(super) fn of_question(header: &Header, line: &TrialLine) -> Result<(), String> {
-    let is_interrupted = line.caveats.iter().any(|caveat| caveat.code == "interrupted");
-    if is_interrupted || !SEEDED.iter().any(|kind| line.target.starts_with(kind)) {
+    let is_cut_off = |caveat: &CaveatLine| ["interrupted", "agents_lost"].contains(&caveat.code.as_str());
+    if line.caveats.iter().any(is_cut_off) || !SEEDED.iter().any(|kind| line.target.starts_with(kind)) {
         return Ok(());
     }
     let (lasted, asked) = (line.duration_s, line.intended_duration_s);
@@ -68,7 +68,8 @@ pub(super) fn of_question(header: &Header, line: &TrialLine) -> Result<(), Strin
     // The departures of a recording are in another file.
     let Ok(arrival) = Arrival::parse(&line.arrival, &mut |_| Err(String::new())) else { return Ok(()) };
     let profile = &header.profile;
-    let parts = profile.directions.len().max(1) * profile.streams.len().max(1);
+    let parts = [profile.directions.len(), profile.streams.len(), line.agents.len()];
+    let parts: usize = parts.iter().map(|count| (*count).max(1)).product();
     match (line.intended.map(|count| count.0), arrival.intends(line.input(), parts as u64)) {
         (Some(intended), Some(allowed)) if !allowed.contains(&intended) => Err(format!(
             "itself: intended is {intended}, and its load for {} s is {} to {} packets",

@@ -1,0 +1,31 @@
+//! Flags about agents: which perform the trials, and where they are met.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Who performs the trials.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Fleet")]
+pub(crate) struct FleetArgs {
+    /// Let agents offer the load together: local:4 starts four on this machine, west=2,east names agents or labels of them with
+    /// their shares [default: this process alone].
+    #[arg(long, value_name = "AGENTS")]
+    pub(crate) on: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// File with what the agents may send beyond loopback, as dropline fleet grant writes it; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grant: Vec<PathBuf>,
+}
+
+/// Where agents are met.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Fleet")]
+pub(crate) struct ServerArgs {
+    /// The NATS server at which the agents are, such as nats://10.0.0.1 or tls://fleet.example.
+    #[arg(long, value_name = "URL")]
+    pub(crate) join: Option<String>,
+    /// File with the key for that server: the seed of an nkey, or credentials as nsc writes them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) creds: Option<PathBuf>,
+}

@@ -1,0 +1,506 @@
+//! Trials that agents perform together, over a real nats-server: what they count, and what is left on the wire when one of them,
+//! the coordinator or the server is killed, stopped or cut off.
+#![allow(clippy::disallowed_methods)]
+#![cfg(all(target_os = "linux", feature = "fleet"))]
+
+mod command;
+
+use command::Bench;
+use dropline_lab::{Namespace, built_or_skipped};
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Load stops so soon after whoever coordinates it has gone: the lease, and what a busy machine makes of it.
+const STOPS_WITHIN: Duration = Duration::from_secs(1);
+
+/// A service that echoes what comes, and remembers when the last packet came.
+struct Echo {
+    address: String,
+    packets: Arc<AtomicU64>,
+    last_ns: Arc<AtomicU64>,
+    since: Instant,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echo {
+    fn start() -> Self {
+        Self::at("127.0.0.1:0")
+    }
+
+    fn at(address: &str) -> Self {
+        let socket = UdpSocket::bind(address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let address = socket.local_addr().unwrap().to_string();
+        let (packets, last_ns, stop) = (Arc::default(), Arc::default(), Arc::default());
+        let since = Instant::now();
+        let (counted, last, stopped) = (Arc::clone(&packets), Arc::clone(&last_ns), Arc::clone(&stop));
+        let serve = move || {
+            let mut bytes = [0; 2048];
+            while !AtomicBool::load(&stopped, Ordering::Relaxed) {
+                if let Ok((length, from)) = socket.recv_from(&mut bytes) {
+                    AtomicU64::fetch_add(&counted, 1, Ordering::Relaxed);
+                    AtomicU64::store(&last, since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                    let _ = socket.send_to(&bytes[..length], from);
+                }
+            }
+        };
+        Self { address, packets, last_ns, since, stop, thread: Some(std::thread::spawn(serve)) }
+    }
+
+    fn target(&self) -> String {
+        format!("udp://{}", self.address)
+    }
+
+    fn packets(&self) -> u64 {
+        self.packets.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a trial is under way.
+    fn wait_for_load(&self) {
+        let until = Instant::now() + Duration::from_secs(60);
+        let from = self.packets();
+        while self.packets() < from + 2000 {
+            assert!(Instant::now() < until, "no load came: {} packets", self.packets());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// How long after `event` the last packet came; waits until none came for long.
+    fn last_after(&self, event: Instant) -> Duration {
+        std::thread::sleep(STOPS_WITHIN * 3);
+        let last = self.since + Duration::from_nanos(self.last_ns.load(Ordering::Relaxed));
+        last.saturating_duration_since(event)
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Keys of the coordinator and of two agents, made for these tests alone: they open nothing but the server below.
+struct Fleet {
+    bench: Bench,
+    url: String,
+    server: Child,
+    agents: Vec<Child>,
+}
+
+impl Fleet {
+    /// A server whose users are the coordinator and these agents, and the agents.
+    fn start(names: &[&str]) -> Self {
+        let bench = Bench::new();
+        let mut words = vec!["fleet", "keys", "--listen", "127.0.0.1:-1", "fleet"];
+        words.extend(names);
+        bench.done(&words);
+        let mut fleet = Self { url: String::new(), server: dummy(), agents: Vec::new(), bench };
+        fleet.serve();
+        for name in names {
+            let agent = fleet.agent(name, &format!("fleet/{name}.nk"));
+            fleet.agents.push(agent);
+        }
+        fleet
+    }
+
+    fn serve(&mut self) {
+        let mut config = self.bench.read("fleet/server.conf");
+        if !self.url.is_empty() {
+            config = config.replace("127.0.0.1:-1", self.url.strip_prefix("nats://").unwrap());
+        }
+        config += &format!("ports_file_dir: {:?}\n", self.bench.path("fleet"));
+        self.bench.write("fleet/started.conf", &config);
+        let mut command = Command::new("nats-server");
+        command
+            .arg("-c")
+            .arg(self.bench.path("fleet/started.conf"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        self.server = command.spawn().unwrap();
+        if self.url.is_empty() {
+            self.url = self.listening();
+        }
+    }
+
+    fn listening(&self) -> String {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let is_ports = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ports");
+            let entries = std::fs::read_dir(self.bench.path("fleet")).unwrap();
+            let found = entries.filter_map(|entry| Some(entry.ok()?.path())).find(is_ports);
+            let ports = found.and_then(|path| std::fs::read_to_string(path).ok());
+            let ports = ports.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+            if let Some(url) = ports.as_ref().and_then(|ports| ports["nats"][0].as_str()) {
+                return url.to_owned();
+            }
+            assert!(Instant::now() < until, "the server does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn agent(&self, name: &str, key: &str) -> Child {
+        let words =
+            ["agent", "--join", &self.url, "--name", name, "--creds", key, "--config", "fleet/agent.toml"];
+        let words = [&words[..], &["--cpus", "free", "--ordinary-priority"]].concat();
+        self.bench.command(&words).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// The words of a measurement by all agents.
+    fn words<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        [more, &["--join", &self.url, "--creds", "fleet/coordinator.nk", "--arrival", "poisson"]].concat()
+    }
+
+    fn trials(&self, record: &str) -> Vec<Value> {
+        let lines = self.bench.read(record);
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line.get("offered").is_some()).collect()
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for child in self.agents.iter_mut().chain([&mut self.server]) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn dummy() -> Child {
+    Command::new("sh").args(["-c", "true"]).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let done = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    assert!(done.success());
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+}
+
+fn codes(trial: &Value) -> Vec<&str> {
+    trial["caveats"].as_array().unwrap().iter().filter_map(|caveat| caveat["code"].as_str()).collect()
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn two_agents_intend_what_one_process_does_to_the_packet() {
+    let (bench, echo) = (Bench::new(), Echo::start());
+    let target = echo.target();
+    for arrival in ["constant", "poisson", "bursts:size=32"] {
+        let words =
+            ["trial", &target, "--load=3001pps", "--duration=1s", "--json", "-o", "-", "--arrival", arrival];
+        let intended = |more: &[&str]| bench.run(&[&words[..], more].concat()).json()["intended"].clone();
+        assert_eq!(intended(&["--on", "local:3"]), intended(&[]), "{arrival}");
+    }
+    let words = ["trial", "sim:hard?capacity=1Mpps", "--load=100kpps", "--duration=1s", "--json", "-o", "-"];
+    let [alone, together] =
+        [&[][..], &["--on", "local:2"]].map(|more| bench.done(&[&words[..], more].concat()).json());
+    assert_eq!(together["forwarded"], alone["forwarded"]);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn counts_of_four_agents_add_up_to_what_the_target_got() {
+    let (bench, echo) = (Bench::new(), Echo::start());
+    let target = echo.target();
+    let words =
+        ["trial", &target, "--load=4kpps", "--duration=1s", "--on", "local:4", "--arrival", "poisson"];
+    let ended = bench.run(&[&words[..], &["-o", "four.jsonl", "--json"]].concat());
+    let trial = &ended.json();
+    let agents = trial["agents"].as_array().unwrap();
+    let sum = |key: &str| agents.iter().map(|agent| count(&agent[key])).sum::<u64>();
+    for key in ["offered", "forwarded", "lost"] {
+        assert_eq!(sum(key), count(&trial[key]), "{key}");
+    }
+    assert_eq!(count(&trial["intended"]), count(&trial["offered"]), "{}", ended.errors);
+    let asked = echo.packets() - count(&trial["offered"]);
+    assert!(asked < 200, "beside the trial only a few packets of each agent's probe came: {asked}");
+    assert!(
+        agents.iter().all(|agent| agent["state"] == "whole" && count(&agent["offered"]) > 800),
+        "{agents:?}"
+    );
+    assert!(trial["start"]["skew_ns"].is_u64() && trial["start"]["bound_ns"] == 0, "{}", trial["start"]);
+    bench.done(&["report", "four.jsonl"]);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn an_agent_that_is_killed_makes_its_trial_void_and_the_others_end_as_planned() {
+    let echo = Echo::start();
+    let mut fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let words =
+        fleet.words(&["trial", &target, "--load=4kpps", "--duration=3s", "--on", "a,b", "-o", "void.jsonl"]);
+    let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    echo.wait_for_load();
+    fleet.agents[1].kill().unwrap();
+    assert_eq!(measuring.wait_with_output().unwrap().status.code(), Some(3), "measured, and not valid");
+    let trial = &fleet.trials("void.jsonl")[0];
+    assert!(codes(trial).contains(&"agents_lost"), "{:?}", codes(trial));
+    let states: Vec<&str> =
+        trial["agents"].as_array().unwrap().iter().filter_map(|one| one["state"].as_str()).collect();
+    assert_eq!(states, ["whole", "silent"]);
+    assert!(count(&trial["offered"]) > 5000, "the other one sent its share of 12000 to the end");
+    fleet.bench.done(&["report", "void.jsonl"]);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_search_repeats_the_trial_that_an_agent_missed_once_that_is_there_again() {
+    let echo = Echo::start();
+    let mut fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let words = [
+        "search",
+        &target,
+        "--max-load=6kpps",
+        "--min-load=2kpps",
+        "--max-trials=4",
+        "--on",
+        "a,b",
+        "-o",
+        "s.jsonl",
+    ];
+    let words = fleet.words(&words);
+    let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    echo.wait_for_load();
+    fleet.agents[1].kill().unwrap();
+    fleet.agents[1].wait().unwrap();
+    fleet.agents[1] = fleet.agent("b", "fleet/b.nk");
+    measuring.wait_with_output().unwrap();
+    let trials = fleet.trials("s.jsonl");
+    let void: Vec<bool> =
+        trials.iter().map(|trial| trial["void"] == true && codes(trial).contains(&"agents_lost")).collect();
+    assert!(void[0], "{trials:?}");
+    assert_eq!(trials[0]["intended_load_pps"], trials[1]["intended_load_pps"], "it is repeated");
+    assert!(!void[1], "with both agents: {trials:?}");
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn no_packet_leaves_once_the_coordinator_is_gone_for_as_long_as_the_lease() {
+    let echo = Echo::start();
+    let fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let words =
+        fleet.words(&["trial", &target, "--load=4kpps", "--duration=30s", "--on", "a,b", "-o", "gone.jsonl"]);
+    let mut measuring =
+        fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    echo.wait_for_load();
+    let killed = Instant::now();
+    measuring.kill().unwrap();
+    measuring.wait().unwrap();
+    let last = echo.last_after(killed);
+    assert!(last < STOPS_WITHIN, "the last packet came {last:?} after the coordinator was killed");
+    // They take part in the next measurement.
+    std::thread::sleep(Duration::from_secs(5));
+    fleet.bench.run(&fleet.words(&[
+        "trial",
+        &target,
+        "--load=4kpps",
+        "--duration=500ms",
+        "--on",
+        "a,b",
+        "-o",
+        "next.jsonl",
+    ]));
+    assert_eq!(fleet.trials("next.jsonl").len(), 1);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn all_that_local_started_ends_with_it_even_when_it_is_killed() {
+    let (bench, echo) = (Bench::new(), Echo::start());
+    let target = echo.target();
+    let words = ["trial", &target, "--load=4kpps", "--duration=30s", "--on", "local:2", "-o", "-"];
+    let mut measuring = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    echo.wait_for_load();
+    let killed = Instant::now();
+    measuring.kill().unwrap();
+    measuring.wait().unwrap();
+    assert!(echo.last_after(killed) < STOPS_WITHIN);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_server_that_is_killed_ends_the_load_and_the_trial_is_void() {
+    let echo = Echo::start();
+    let mut fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let words = fleet.words(&[
+        "trial",
+        &target,
+        "--load=4kpps",
+        "--duration=6s",
+        "--on",
+        "a,b",
+        "-o",
+        "server.jsonl",
+    ]);
+    let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    echo.wait_for_load();
+    let killed = Instant::now();
+    fleet.server.kill().unwrap();
+    fleet.server.wait().unwrap();
+    let last = echo.last_after(killed);
+    assert!(last < STOPS_WITHIN, "the last packet came {last:?} after the server was killed");
+    fleet.serve();
+    assert_eq!(measuring.wait_with_output().unwrap().status.code(), Some(3));
+    assert!(codes(&fleet.trials("server.jsonl")[0]).contains(&"agents_lost"));
+    fleet.bench.done(&["report", "server.jsonl"]);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn an_agent_that_stood_still_sends_nothing_when_it_runs_again() {
+    let echo = Echo::start();
+    let fleet = Fleet::start(&["a"]);
+    let target = echo.target();
+    let words =
+        fleet.words(&["trial", &target, "--load=4kpps", "--duration=8s", "--on", "a", "-o", "still.jsonl"]);
+    let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    echo.wait_for_load();
+    signal(&fleet.agents[0], "STOP");
+    std::thread::sleep(Duration::from_millis(200));
+    let before = echo.packets();
+    std::thread::sleep(Duration::from_secs(2));
+    signal(&fleet.agents[0], "CONT");
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(echo.packets(), before, "what waited to be heard does not renew a lease that is over");
+    assert_eq!(measuring.wait_with_output().unwrap().status.code(), Some(3));
+    assert!(codes(&fleet.trials("still.jsonl")[0]).contains(&"agents_lost"));
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_key_that_the_server_does_not_know_is_refused_at_once_and_nothing_leaves() {
+    let echo = Echo::start();
+    let fleet = Fleet::start(&["a"]);
+    fleet.bench.done(&["fleet", "keys", "other", "a"]);
+    let target = echo.target();
+    let words = ["trial", &target, "--load=4kpps", "--on", "a", "-o", "-", "--join", &fleet.url];
+    for (key, said) in [("other/coordinator.nk", "does not know this key"), ("fleet/a.nk", "a")] {
+        let ended = fleet.bench.run(&[&words[..], &["--creds", key]].concat());
+        assert_eq!(ended.code, Some(4), "{key}: {}", ended.errors);
+        assert!(ended.errors.contains(said), "{key}: {}", ended.errors);
+    }
+    let agent = fleet.bench.run(&["agent", "--join", &fleet.url, "--name", "a", "--creds", "other/a.nk"]);
+    assert_eq!(agent.code, Some(4), "{}", agent.errors);
+    assert_eq!(echo.packets(), 0);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_fleet_says_who_is_there_and_how_well_clocks_are_known() {
+    let fleet = Fleet::start(&["a", "b"]);
+    std::thread::sleep(Duration::from_secs(2));
+    let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+    let list = fleet.bench.done(&[&["fleet", "list"], &at[..]].concat()).text;
+    assert_eq!(list.lines().count(), 3, "{list}");
+    let ping = fleet.bench.done(&[&["fleet", "ping"], &at[..]].concat()).text;
+    assert!(
+        ping.lines().skip(1).all(|line| line.contains(" us") || line.contains(" ns") || line.contains(" ms")),
+        "{ping}"
+    );
+    let doctor = fleet.bench.done(&[&["fleet", "doctor"], &at[..]].concat()).text;
+    assert!(doctor.contains("2 answered: a, b"), "{doctor}");
+}
+
+/// A namespace with an address that is not loopback's, and a service there.
+fn beside_loopback(test: impl FnOnce(&Fleet, &Echo) + Send) {
+    let Some(namespace) = built_or_skipped(Namespace::new("granted")) else { return };
+    namespace.ip(&["link", "set", "lo", "up"]).unwrap();
+    namespace.ip(&["address", "add", "10.77.0.1/24", "dev", "lo"]).unwrap();
+    let run = || test(&Fleet::start(&["a", "b"]), &Echo::at("10.77.0.1:0"));
+    namespace.run(run).unwrap();
+}
+
+/// A grant, as the words say, in a file.
+fn grant(fleet: &Fleet, name: &str, words: &[&str]) -> String {
+    let text = fleet.bench.done(&[&["fleet", "grant"], words].concat()).text;
+    fleet.bench.write(name, &text);
+    let signed: Value = serde_json::from_str(&text).unwrap();
+    let grant: Value = serde_json::from_str(signed["grant"].as_str().unwrap()).unwrap();
+    grant["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn nothing_leaves_beyond_loopback_that_was_not_granted() {
+    beside_loopback(|fleet, echo| {
+        fleet.bench.done(&["fleet", "keys", "stranger", "a"]);
+        let (own, there) = ("fleet/issuer.nk", "10.77.0.0/24");
+        let good = ["--agent", "a", "--max-pps", "4000", "--target", there];
+        let of = |key: &'static str, more: &[&'static str]| [&["--key", key][..], &good, more].concat();
+        grant(fleet, "good", &of(own, &[]));
+        grant(fleet, "foreign", &of("stranger/issuer.nk", &[]));
+        grant(fleet, "short", &of(own, &["--trial-max", "1s"]));
+        grant(fleet, "ends", &of(own, &["--for", "1s"]));
+        grant(fleet, "other-agent", &["--key", own, "--agent", "b", "--max-pps", "4000", "--target", there]);
+        grant(fleet, "slow", &["--key", own, "--agent", "a", "--max-pps", "3999", "--target", there]);
+        grant(
+            fleet,
+            "other-network",
+            &["--key", own, "--agent", "a", "--max-pps", "4000", "--target", "10.78.0.0/24"],
+        );
+        let changed = fleet.bench.read("slow").replace("3999", "9999");
+        fleet.bench.write("changed", &changed);
+        let target = echo.target();
+        let trial = ["trial", &target, "--load=4kpps", "--duration=2s", "--on", "a", "-o", "-"];
+        let refused = |more: &[&str]| {
+            let ended = fleet.bench.run(&fleet.words(&[&trial[..], more].concat()));
+            assert_eq!(ended.code, Some(4), "{more:?}: {}", ended.errors);
+            assert!(ended.errors.contains("refused"), "{more:?}: {}", ended.errors);
+        };
+        refused(&[]);
+        for wrong in ["foreign", "other-agent", "other-network", "changed"] {
+            refused(&["--grant", wrong]);
+        }
+        assert_eq!(echo.packets(), 0);
+        // What a trial would exceed is refused before its first packet; until then the target was asked whether it is there.
+        for wrong in ["short", "ends", "slow"] {
+            refused(&["--grant", wrong]);
+        }
+        assert!(echo.packets() < 1000, "{} packets of probes", echo.packets());
+        let asked = echo.packets();
+        fleet.bench.run(&fleet.words(&[&trial[..], &["--grant", "good"]].concat()));
+        assert!(echo.packets() > asked + 4000, "what is granted is sent");
+    });
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_grant_that_is_revoked_ends_the_load() {
+    beside_loopback(|fleet, echo| {
+        let key = ["--key", "fleet/issuer.nk"];
+        let words = [&key[..], &["--agent", "a", "--max-pps", "4000", "--target", "10.77.0.1"]].concat();
+        let id = grant(fleet, "grant", &words);
+        let target = echo.target();
+        let words =
+            ["trial", &target, "--load=4kpps", "--duration=30s", "--on", "a", "--grant", "grant", "-o", "-"];
+        let mut measuring = fleet.bench.command(&fleet.words(&words));
+        let mut measuring = measuring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        echo.wait_for_load();
+        let revoke =
+            [&["fleet", "revoke", &id][..], &key, &["--join", &fleet.url, "--creds", "fleet/coordinator.nk"]]
+                .concat();
+        fleet.bench.done(&revoke);
+        let last = echo.last_after(Instant::now());
+        assert!(last < STOPS_WITHIN, "the last packet came {last:?} after the grant was revoked");
+        assert_eq!(measuring.wait().unwrap().code(), Some(3));
+        let again = fleet.bench.run(&fleet.words(&words));
+        assert!(again.code == Some(4) && again.errors.contains("revoked"), "{}", again.errors);
+    });
+}

@@ -1,0 +1,329 @@
+//! The thread of an agent that performs trials, one at a time.
+
+use super::{FIRST_LEASE, Settings, Shared};
+use crate::bus::{Bus, ask, bytes_of};
+use crate::grant::{self, Asked, Ceiling, Grant, Signed};
+use crate::wire::{self, Answer, Arm, Failed, MovingLine, Open, Ready, Told};
+use dropline_failure::Failure;
+use dropline_record::{ProfileLine, Purpose, TrialLine};
+use dropline_targets::{AnyMeasurer, Opening, Target};
+use dropline_traffic::{Moving, Starter, Together};
+use dropline_trial::{
+    AgentState, Arrival, Drain, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
+};
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// What the thread is asked, and where it answers.
+pub(super) enum Task {
+    Open(Box<Open>, Arc<AtomicBool>, oneshot::Sender<Vec<u8>>),
+    Arm(Arm, oneshot::Sender<Vec<u8>>),
+    Limit(Box<Open>, oneshot::Sender<Vec<u8>>),
+    Close(String, Option<oneshot::Sender<Vec<u8>>>),
+}
+
+/// So often a result is told that nobody says to have heard, a second each.
+const TELLS: u32 = 30;
+
+pub(super) struct Performer {
+    settings: Settings,
+    bus: Arc<Bus>,
+    shared: Arc<Shared>,
+    session: Option<Session>,
+}
+
+/// A target that is ready.
+struct Session {
+    id: String,
+    target: Target,
+    profile: TrafficProfile,
+    opening: Opening,
+    share: Share,
+    /// What it may send, where somebody granted it.
+    grant: Option<Grant>,
+    /// None after a failure: it is opened again.
+    measurer: Option<AnyMeasurer>,
+    /// Number of the trial that the measurer performs next.
+    next: u64,
+}
+
+impl Performer {
+    pub(super) fn new(settings: Settings, bus: Arc<Bus>, shared: Arc<Shared>) -> Self {
+        Self { settings, bus, shared, session: None }
+    }
+
+    pub(super) fn run(mut self, to_do: &Receiver<Task>) {
+        while let Ok(task) = to_do.recv() {
+            match task {
+                Task::Open(open, stop, tell) => {
+                    self.session = None;
+                    let opened = self.open(&open, stop);
+                    answer(tell, opened);
+                }
+                Task::Limit(open, tell) => answer(tell, self.limit(&open)),
+                Task::Arm(arm, tell) => self.arm(&arm, tell),
+                Task::Close(session, tell) => {
+                    self.session.take_if(|open| open.id == session);
+                    if let Some(tell) = tell {
+                        answer(tell, Ok(()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, open: &Open, stop: Arc<AtomicBool>) -> Result<Ready, Failure> {
+        if !wire::is_spoken(&open.schema) {
+            return Err(Failure::environment(format!(
+                "it speaks {} (dropline {}), and was asked in {} (dropline {})",
+                wire::SCHEMA,
+                env!("CARGO_PKG_VERSION"),
+                open.schema,
+                open.version
+            ))
+            .advice("install one version of dropline on all hosts of the fleet"));
+        }
+        let target = self.target(&open.target, open.shares.len() > 1)?;
+        let share = Share::new(open.index, &open.shares)
+            .ok_or_else(|| Failure::usage("a share of the load must be above zero"))?;
+        let grant = self.grant(&open.grants)?;
+        let mut profile = profile(&open.profile)?;
+        profile.arrival = profile.arrival.shared(share.clone());
+        let starter: Arc<dyn Starter> = Arc::<Shared>::clone(&self.shared);
+        let opening = Opening {
+            first_trial: open.first_trial,
+            stop,
+            patience: Duration::from_secs_f64(open.patience_s.clamp(0.0, 1e6)),
+            slices: open.slices,
+            moving: self.moving(&open.moving)?,
+            together: Some(Together { lease: Arc::clone(&self.shared.lease), starter }),
+            ..Opening::default()
+        };
+        let mut session = Session {
+            id: open.session.clone(),
+            target,
+            profile,
+            opening,
+            share,
+            grant,
+            measurer: None,
+            next: open.first_trial,
+        };
+        // Before the first packet, which asks whether anybody is there.
+        session.may_send(Rate::LOWEST, Duration::ZERO, &self.settings.ceiling)?;
+        let ready = session.open(open.first_trial)?;
+        self.session = Some(session);
+        Ok(ready)
+    }
+
+    /// The grant that is for this agent, where there is one.
+    fn grant(&self, grants: &[Signed]) -> Result<Option<Grant>, Failure> {
+        let mut ceiling = self.settings.ceiling.clone();
+        let mut heard = self.shared.heard();
+        ceiling.revoked.extend(heard.revoked.iter().cloned());
+        let each: Vec<_> = grants.iter().map(|signed| signed.of(&self.settings.name, &ceiling)).collect();
+        let mut why = None;
+        for one in each {
+            match one {
+                Ok(grant) => {
+                    heard.grant = Some(grant.id.clone());
+                    return Ok(Some(grant));
+                }
+                Err(refused) => why = Some(refused),
+            }
+        }
+        why.map_or(Ok(None), Err)
+    }
+
+    /// The target, if this agent may open it.
+    fn target(&self, word: &str, are_several: bool) -> Result<Target, Failure> {
+        let target = Target::parse(word)?;
+        let is_of_the_host =
+            target.starts_a_program() || target.file().is_some() || target.takes_interfaces();
+        if !self.settings.programs && is_of_the_host {
+            return Err(Failure::environment(format!(
+                "{target} starts a program, reads a file, or takes interfaces of this host"
+            ))
+            .advice("start the agent with --allow-programs if whoever coordinates may do so"));
+        }
+        if are_several && target.is_counted_there() {
+            return Err(Failure::usage(format!(
+                "{target}: what comes there is counted at the target, and that count does not say which agent sent it"
+            ))
+            .advice("measure it by one agent, or a service that answers"));
+        }
+        Ok(target)
+    }
+
+    fn moving(&self, told: &MovingLine) -> Result<Moving, Failure> {
+        let mut means = self.settings.means.clone();
+        means.send = told.send.parse().map_err(|why| Failure::usage(format!("--send: {why}")))?;
+        means.receive = told.receive.parse().map_err(|why| Failure::usage(format!("--receive: {why}")))?;
+        (means.senders, means.receivers) = (told.senders, told.receivers);
+        if told.ordinary_priority {
+            means.priority = dropline_traffic::Priority::Ordinary;
+        }
+        Ok(Moving { means, ..Moving::default() })
+    }
+
+    /// What this host can send, in packets a second.
+    fn limit(&self, open: &Open) -> Result<f64, Failure> {
+        let limit = dropline_targets::generator_limit(&profile(&open.profile)?, &self.settings.stop)?;
+        Ok(limit.as_pps())
+    }
+
+    fn arm(&mut self, arm: &Arm, tell: oneshot::Sender<Vec<u8>>) {
+        let Some(session) = self.session.as_mut().filter(|session| session.id == arm.session) else {
+            let _ = tell.send(bytes_of(&Answer::<()>::Unknown));
+            return;
+        };
+        let load = session.share.of(Rate::from_millipps(arm.load_millipps));
+        let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
+        let at_most = match session.may_send(input.load, input.duration, &self.settings.ceiling) {
+            Ok(at_most) => at_most,
+            Err(why) => {
+                let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
+                return;
+            }
+        };
+        self.shared.lease.begin(FIRST_LEASE, at_most);
+        {
+            let mut heard = self.shared.heard();
+            heard.attempt = arm.attempt;
+            heard.armed = Some(tell);
+            (heard.starts_ns, heard.missed, heard.late) = (None, false, None);
+        }
+        let measured = session.measure(arm.trial, input, &self.shared);
+        self.shared.lease.end();
+        let mut heard = self.shared.heard();
+        let (missed, late) = (heard.missed, heard.late);
+        if let Some(tell) = heard.armed.take() {
+            // It never was ready: whoever armed it is told why.
+            let failure = measured.err().unwrap_or_else(Failure::interrupted);
+            let _ = tell.send(bytes_of(&Answer::<()>::Failed((&failure).into())));
+            return;
+        }
+        drop(heard);
+        let mut told =
+            Told { attempt: arm.attempt, state: AgentState::Whole, line: None, failed: None, late_ns: None };
+        told.late_ns = late.map(|late| i64::try_from(late.as_nanos()).unwrap_or(i64::MAX));
+        match measured {
+            Ok(trial) => {
+                if trial.is_interrupted() {
+                    told.state = AgentState::Stopped;
+                }
+                let line =
+                    TrialLine::new(&trial, &session.target.to_string(), "", Purpose::Trial, Duration::ZERO);
+                told.line = Some(Box::new(line));
+            }
+            Err(_) if missed => told.state = AgentState::NotStarted,
+            Err(why) => {
+                told.state = AgentState::Stopped;
+                told.failed = (!Failed::is_interruption(&why)).then(|| (&why).into());
+            }
+        }
+        self.tell(&arm.session, &told);
+    }
+
+    /// Tells a result until it is heard, or nobody wants it any more.
+    fn tell(&self, session: &str, told: &Told) {
+        let subject = wire::result(session, &self.settings.name);
+        for _ in 0..TELLS {
+            let client = self.bus.client();
+            let heard = ask::<bool>(client, subject.clone(), bytes_of(told), Duration::from_secs(1));
+            if self.bus.runtime().block_on(heard).is_some() {
+                return;
+            }
+            let is_over = self.shared.heard().session.as_deref() != Some(session);
+            if is_over || self.settings.stop.load(std::sync::atomic::Ordering::SeqCst) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Session {
+    fn open(&mut self, first_trial: u64) -> Result<Ready, Failure> {
+        self.measurer = None;
+        let opening = Opening { first_trial, ..self.opening.clone() };
+        let opened = self.target.open(&self.profile, opening)?;
+        self.measurer = Some(opened.measurer);
+        self.next = first_trial;
+        Ok(Ready {
+            note: opened.note,
+            generator: opened.generator,
+            reply_buffer_bytes: opened.reply_buffer_bytes,
+        })
+    }
+
+    /// Whether so much may be sent for so long; the time in which it may, where that ends.
+    fn may_send(
+        &self,
+        load: Rate,
+        duration: Duration,
+        ceiling: &Ceiling,
+    ) -> Result<Option<Duration>, Failure> {
+        let Some(target) = self.target.address()? else { return Ok(None) };
+        let pps = load.as_pps();
+        let bps = pps * f64::from(self.profile.packet.frame_bytes()) * 8.0;
+        let now = dropline_archive::clock::now_s();
+        let until = grant::check(&Asked { target, pps, bps, duration, now }, self.grant.as_ref(), ceiling)?;
+        Ok(until.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))))
+    }
+
+    fn measure(&mut self, trial: u64, input: TrialInput, shared: &Shared) -> Result<Trial, Failure> {
+        if self.measurer.is_none() || self.next != trial {
+            self.open(trial)?;
+        }
+        if !self.target.starts_together() {
+            let starts = shared.ready().ok_or_else(Failure::interrupted)?;
+            std::thread::sleep(starts.saturating_duration_since(Instant::now()));
+        }
+        let measurer = self.measurer.as_mut().expect("it was opened");
+        let measured = measurer.measure(input);
+        self.next = trial + 1;
+        if measured.is_err() {
+            self.measurer = None;
+        }
+        measured
+    }
+}
+
+fn answer<T: Serialize>(tell: oneshot::Sender<Vec<u8>>, done: Result<T, Failure>) {
+    let answer = match done {
+        Ok(done) => Answer::Done(done),
+        Err(why) => Answer::Failed((&why).into()),
+    };
+    let _ = tell.send(bytes_of(&answer));
+}
+
+/// The profile that was told.
+fn profile(line: &ProfileLine) -> Result<TrafficProfile, Failure> {
+    let arrival: Arrival = line.arrival.parse().map_err(|why| {
+        Failure::usage(format!("--arrival {}: {why}", line.arrival))
+            .advice("a recording is of one machine: agents take processes that are drawn")
+    })?;
+    if arrival.paces_itself() {
+        return Err(Failure::usage(format!(
+            "--arrival {arrival} has clocks of its own, and no load that agents could share"
+        )));
+    }
+    let seconds = |s: f64| Duration::from_secs_f64(s.clamp(0.0, 1e6));
+    Ok(TrafficProfile {
+        arrival,
+        packet: Packet::of_payload(line.packet_bytes).map_err(Failure::usage)?,
+        streams: line.streams.clone(),
+        directions: line.directions.clone(),
+        drain: Drain {
+            longest: seconds(line.drain_s),
+            quiet: line.drain_quiet_s.map(seconds),
+            rest: seconds(line.rest_s),
+        },
+        seed: line.seed,
+    })
+}

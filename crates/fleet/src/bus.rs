@@ -1,0 +1,148 @@
+//! A connection to a NATS server, for threads that wait.
+
+use async_nats::{Client, ConnectOptions, Subscriber};
+use dropline_failure::{Failure, quoted_path};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// So long the first connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Who we are to a server.
+#[derive(Clone)]
+pub enum Login {
+    /// Anybody.
+    Nobody,
+    /// The seed of an nkey.
+    Key(String),
+    /// A JWT with its key, as `nsc` writes it.
+    Credentials(String),
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "Nobody",
+            Self::Key(_) => "Key",
+            Self::Credentials(_) => "Credentials",
+        })
+    }
+}
+
+impl Login {
+    /// Reads a file: credentials, or the seed of an nkey.
+    ///
+    /// # Errors
+    /// If it cannot be read, or holds neither.
+    pub fn read(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else { return Ok(Self::Nobody) };
+        let text = std::fs::read_to_string(path).map_err(|why| {
+            Failure::environment(format!("--creds: {} cannot be read: {why}", quoted_path(path)))
+        })?;
+        if text.contains("BEGIN NATS USER JWT") {
+            return Ok(Self::Credentials(text));
+        }
+        let seed = text.lines().map(str::trim).find(|line| nkeys::KeyPair::from_seed(line).is_ok());
+        seed.map(|seed| Self::Key(seed.to_owned())).ok_or_else(|| {
+            Failure::usage(format!("--creds: {} holds no key", quoted_path(path))).advice(
+                "it is a file that  nsc generate creds  wrote, or the seed of an nkey, a line that begins with SU",
+            )
+        })
+    }
+}
+
+/// A connection, and the threads that serve it.
+pub struct Bus {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Bus {
+    /// Connects; what is answered to `name` comes to an inbox of its own.
+    ///
+    /// # Errors
+    /// If there is no server, or it does not admit us.
+    pub fn connect(url: &str, login: &Login, name: &str) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("fleet")
+            .enable_all()
+            .build()
+            .map_err(|why| Failure::thread(&why))?;
+        let options = match login {
+            Login::Nobody => ConnectOptions::new(),
+            Login::Key(seed) => ConnectOptions::with_nkey(seed.clone()),
+            Login::Credentials(text) => ConnectOptions::with_credentials(text)
+                .map_err(|why| Failure::usage(format!("--creds: the credentials cannot be read: {why}")))?,
+        };
+        let options = options
+            .name(format!("dropline {name}"))
+            .custom_inbox_prefix(format!("_INBOX.{name}"))
+            .connection_timeout(CONNECT)
+            .ping_interval(Duration::from_secs(2))
+            .reconnect_delay_callback(|attempts| Duration::from_millis(50 << attempts.min(5)));
+        let connected = runtime.block_on(async { tokio::time::timeout(CONNECT, options.connect(url)).await });
+        let client = match connected {
+            Ok(Ok(client)) => client,
+            Ok(Err(why)) => return Err(not_connected(url, &why)),
+            Err(_) => return Err(not_connected(url, &"it did not answer in time")),
+        };
+        Ok(Self { runtime, client })
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    pub(crate) fn subscribe(&self, subject: String) -> Result<Subscriber, Failure> {
+        self.runtime
+            .block_on(self.client.subscribe(subject))
+            .map_err(|why| Failure::environment(format!("cannot listen to the fleet: {why}")))
+    }
+
+    /// Says something to whoever listens.
+    pub(crate) fn say(&self, subject: &str, what: &impl Serialize) -> Result<(), Failure> {
+        let said = async {
+            self.client
+                .publish(subject.to_owned(), bytes_of(what).into())
+                .await
+                .map_err(|why| why.to_string())?;
+            self.client.flush().await.map_err(|why| why.to_string())
+        };
+        self.runtime
+            .block_on(said)
+            .map_err(|why| Failure::environment(format!("the fleet cannot be told: {why}")))
+    }
+}
+
+/// Asks one agent; `None` if it did not answer in time.
+pub(crate) async fn ask<T: DeserializeOwned>(
+    client: &Client,
+    subject: String,
+    what: Vec<u8>,
+    patience: Duration,
+) -> Option<T> {
+    let asked = tokio::time::timeout(patience, client.request(subject, what.into())).await;
+    serde_json::from_slice(&asked.ok()?.ok()?.payload).ok()
+}
+
+pub(crate) fn bytes_of(what: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(what).expect("a message is JSON")
+}
+
+fn not_connected(url: &str, why: &dyn std::fmt::Display) -> Failure {
+    let text = why.to_string();
+    let is_refused = text.to_lowercase().contains("authorization");
+    Failure::environment(format!("no connection to {url}: {text}")).advice(match is_refused {
+        true => "the server does not know this key: name the file with the right one by --creds, or add its public key to the \
+                 server's users",
+        false => "is a nats-server running there, and is the port open?  nats-server -c fleet.conf  starts one",
+    })
+}

@@ -1,0 +1,602 @@
+//! Who coordinates trials: arms agents, says when they start, and makes one trial of what they count.
+
+use crate::bus::{Bus, ask, bytes_of};
+use crate::clock::{self, Offset, Stamps};
+use crate::grant::Signed;
+use crate::local::Local;
+use crate::selection::Selection;
+use crate::wire::{self, Alive, Answer, Arm, Clock, Go, MovingLine, Open, Ready, Told, Who};
+use async_nats::Subscriber;
+use dropline_archive::clock::now_utc;
+use dropline_failure::Failure;
+use dropline_record::ProfileLine;
+use dropline_targets::{Elsewhere, Opened, Opening, Target};
+use dropline_trial::trial::merged::Performed;
+use dropline_trial::{
+    AgentState, Caveat, CommonStart, GapLaw, Measurer, Rate, TrafficProfile, Trial, TrialInput,
+};
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+
+/// So long agents are listened for.
+const WHO_LASTS: Duration = Duration::from_millis(500);
+/// So long a target may take to be made ready.
+const OPEN_LASTS: Duration = Duration::from_secs(30);
+/// So long an agent may take to be ready for a trial.
+const ARM_LASTS: Duration = Duration::from_secs(8);
+/// So long that is tried: an agent that was started again is there after a moment.
+const ARMED_WITHIN: Duration = Duration::from_secs(10);
+/// How often.
+const ARMED_AGAIN: Duration = Duration::from_millis(500);
+/// Exchanges by which a clock is known.
+const EXCHANGES: usize = 8;
+/// From one word to the next that we are there.
+const RENEWED_EVERY: Duration = Duration::from_millis(100);
+/// From saying when a trial starts to its start.
+const AHEAD: Duration = Duration::from_millis(80);
+/// An agent that answers nothing for so long is not there any more.
+const SILENT: Duration = Duration::from_secs(3);
+/// How often it is asked whether it is.
+const ASKED_EVERY: Duration = Duration::from_millis(500);
+/// Beyond a trial's duration and its drain: reading counters, waiting for late answers, telling.
+const BEYOND: Duration = Duration::from_secs(15);
+
+/// The agents that perform trials, and the way to them.
+pub struct Fleet {
+    bus: Arc<Bus>,
+    selection: Selection,
+    /// What the agents may send.
+    grants: Vec<Signed>,
+    /// Agents that were started for this.
+    local: Option<Local>,
+}
+
+impl Fleet {
+    /// Those of the agents at a server that were chosen.
+    pub fn at(bus: Bus, selection: Selection, grants: Vec<Signed>) -> Self {
+        Self { bus: Arc::new(bus), selection, grants, local: None }
+    }
+
+    /// Starts a server and so many agents on this machine.
+    ///
+    /// # Errors
+    /// If one of them cannot be started.
+    pub fn local(local: Local) -> Result<Self, Failure> {
+        let bus = local.bus()?;
+        let selection = Selection::Local(local.agents());
+        Ok(Self { bus: Arc::new(bus), selection, grants: Vec::new(), local: Some(local) })
+    }
+
+    /// Who is there.
+    ///
+    /// # Errors
+    /// If the server cannot be asked.
+    pub fn who(&self) -> Result<Vec<Who>, Failure> {
+        let awaited = self.local.as_ref().map(|local| local.agents() as usize);
+        who(&self.bus, awaited)
+    }
+
+    /// Says to all that a grant holds no more; returns the names of those who heard.
+    ///
+    /// # Errors
+    /// If nobody can be told.
+    pub fn revoke(&self, signed: &Signed) -> Result<Vec<String>, Failure> {
+        let inbox = self.bus.client().new_inbox();
+        let mut answers = self.bus.subscribe(inbox.clone())?;
+        let mut heard = Vec::new();
+        let tell = async {
+            let _ = self.bus.client().publish_with_reply(wire::REVOKE, inbox, bytes_of(signed).into()).await;
+            let until = Instant::now() + WHO_LASTS;
+            while Instant::now() < until {
+                if let Ok(Some(answer)) =
+                    tokio::time::timeout(Duration::from_millis(50), answers.next()).await
+                {
+                    heard.extend(serde_json::from_slice::<String>(&answer.payload));
+                }
+            }
+        };
+        self.bus.runtime().block_on(tell);
+        Ok(heard)
+    }
+
+    /// The clock of each of these against ours, in ns: how far it is ahead, and by how much that may be wrong.
+    pub fn clocks(&self, there: &[Who]) -> Vec<Option<(i64, u64)>> {
+        let names: Vec<&str> = there.iter().map(|who| who.name.as_str()).collect();
+        let all = self.bus.runtime().block_on(join_all(names.iter().map(|name| offset(&self.bus, name))));
+        all.into_iter().map(|offset| offset.map(|offset| (offset.ahead_ns, offset.bound_ns))).collect()
+    }
+
+    fn chosen(&self) -> Result<Vec<(Who, u32)>, Failure> {
+        let chosen = self.selection.of(&self.who()?)?;
+        if let Some(local) = &self.local
+            && chosen.len() != local.agents() as usize
+        {
+            return Err(local.missing(chosen.len()));
+        }
+        for (who, _) in &chosen {
+            if !wire::is_spoken(&who.schema) {
+                return Err(Failure::environment(format!(
+                    "agent {} speaks {} (dropline {}), and this is {} (dropline {})",
+                    who.name,
+                    who.schema,
+                    who.version,
+                    wire::SCHEMA,
+                    env!("CARGO_PKG_VERSION")
+                ))
+                .advice("install one version of dropline on all hosts of the fleet"));
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+/// Those who answer, in the order of their names: as many as are `awaited`, or whoever does in half a second.
+fn who(bus: &Bus, awaited: Option<usize>) -> Result<Vec<Who>, Failure> {
+    let inbox = bus.client().new_inbox();
+    let mut answers = bus.subscribe(inbox.clone())?;
+    let patience = if awaited.is_some() { OPEN_LASTS } else { WHO_LASTS };
+    let until = Instant::now() + patience;
+    let mut there: BTreeMap<String, Who> = BTreeMap::new();
+    let is_all = |there: &BTreeMap<String, Who>| awaited.is_some_and(|awaited| there.len() >= awaited);
+    let listen = async {
+        let mut asked: Option<Instant> = None;
+        while Instant::now() < until && !is_all(&there) {
+            // One that is being started did not hear the question.
+            if asked.is_none_or(|asked| asked.elapsed() > Duration::from_millis(200)) {
+                let _ = bus.client().publish_with_reply(wire::WHO, inbox.clone(), Vec::new().into()).await;
+                asked = Some(Instant::now());
+            }
+            if let Ok(Some(answer)) = tokio::time::timeout(Duration::from_millis(50), answers.next()).await
+                && let Ok(who) = serde_json::from_slice::<Who>(&answer.payload)
+            {
+                there.insert(who.name.clone(), who);
+            }
+        }
+    };
+    bus.runtime().block_on(listen);
+    Ok(there.into_values().collect())
+}
+
+/// How far an agent's clock is ahead of ours.
+async fn offset(bus: &Bus, agent: &str) -> Option<Offset> {
+    let mut exchanges = Vec::with_capacity(EXCHANGES);
+    for _ in 0..EXCHANGES {
+        let asked_ns = clock::monotonic_ns();
+        let clock: Clock =
+            ask(bus.client(), wire::ask(agent, "clock"), Vec::new(), Duration::from_secs(1)).await?;
+        exchanges.push(Stamps {
+            asked_ns,
+            heard_ns: clock.heard_ns,
+            said_ns: clock.said_ns,
+            answered_ns: clock::monotonic_ns(),
+        });
+    }
+    Offset::of(&exchanges)
+}
+
+impl Elsewhere for Fleet {
+    fn open(&self, target: &Target, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure> {
+        let chosen = self.chosen()?;
+        let session = crate::keys::id();
+        let shares: Vec<u32> = chosen.iter().map(|(_, share)| *share).collect();
+        let moving = moving(opening)?;
+        let opens: Vec<Open> = (0..chosen.len())
+            .map(|index| Open {
+                schema: wire::SCHEMA.into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                session: session.clone(),
+                target: target.to_string(),
+                profile: ProfileLine::from(profile),
+                slices: opening.slices,
+                patience_s: opening.patience.as_secs_f64(),
+                moving: moving.clone(),
+                shares: shares.clone(),
+                index,
+                first_trial: opening.first_trial,
+                grants: self.grants.clone(),
+            })
+            .collect();
+        let results = self.bus.subscribe(wire::result(&session, "*"))?;
+        let renewing = renewing(&self.bus, &session);
+        let ours = clock::whose();
+        let agents = chosen.into_iter().zip(opens).map(|((who, _), open)| {
+            let has_our_clock = ours.is_some() && who.clock == ours;
+            AgentOf { name: who.name, open, has_our_clock }
+        });
+        let coordinator = Coordinator {
+            bus: Arc::clone(&self.bus),
+            session,
+            agents: agents.collect(),
+            next: opening.first_trial,
+            attempts: 0,
+            profile: profile.clone(),
+            starts_together: target.starts_together(),
+            patience: if target.starts_together() { Duration::ZERO } else { opening.patience },
+            opening: opening.clone(),
+            results,
+            renewing,
+        };
+        let ready = coordinator.bus.runtime().block_on(coordinator.open_each(coordinator.next))?;
+        let names: Vec<&str> = coordinator.agents.iter().map(|agent| agent.name.as_str()).collect();
+        let first = ready.into_iter().next().unwrap_or_default();
+        let note = first.note.map(|note| format!("{note}; measured by {}", names.join(", ")));
+        Ok(Opened {
+            note: note.or_else(|| Some(format!("measured by {}", names.join(", ")))),
+            generator: first.generator.map(|generator| format!("{} agents, each: {generator}", names.len())),
+            reply_buffer_bytes: first.reply_buffer_bytes,
+            measurer: Box::new(coordinator),
+        })
+    }
+
+    fn limit(&self, profile: &TrafficProfile) -> Result<Rate, Failure> {
+        let chosen = self.chosen()?;
+        let line = ProfileLine::from(profile);
+        let each = chosen.iter().map(|(who, _)| {
+            let open = Open {
+                schema: wire::SCHEMA.into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                session: String::new(),
+                target: String::new(),
+                profile: line.clone(),
+                slices: None,
+                patience_s: 0.0,
+                moving: MovingLine::default(),
+                shares: Vec::new(),
+                index: 0,
+                first_trial: 1,
+                grants: Vec::new(),
+            };
+            let client = self.bus.client().clone();
+            async move {
+                let limit: Option<Answer<f64>> =
+                    ask(&client, wire::ask(&who.name, "limit"), bytes_of(&open), OPEN_LASTS).await;
+                done(limit, &who.name).map_err(Failure::from)
+            }
+        });
+        let each: Vec<f64> =
+            self.bus.runtime().block_on(join_all(each)).into_iter().collect::<Result<_, _>>()?;
+        // Each sends its share: the one that can send least for it says what all can.
+        let total: u32 = chosen.iter().map(|(_, share)| share).sum();
+        let all =
+            chosen.iter().zip(&each).map(|((_, share), pps)| pps * f64::from(total) / f64::from(*share));
+        Rate::pps(all.fold(f64::INFINITY, f64::min)).map_err(Failure::environment)
+    }
+}
+
+/// What is told of moving packets; the rest is each agent's own.
+fn moving(opening: &Opening) -> Result<MovingLine, Failure> {
+    let moving = &opening.moving;
+    let (sources, targets) = (&moving.sources, &moving.targets);
+    let is_plain = sources.addresses.is_empty() && sources.first_port.is_none();
+    if !is_plain || !targets.addresses.is_empty() || targets.ports > 1 {
+        return Err(Failure::usage(
+            "--source-addresses, --source-port, --target-addresses and --target-ports are of one machine",
+        )
+        .advice("leave them out with --on"));
+    }
+    Ok(MovingLine {
+        send: moving.means.send.name().into(),
+        receive: moving.means.receive.name().into(),
+        senders: moving.means.senders,
+        receivers: moving.means.receivers,
+        ordinary_priority: moving.means.priority == dropline_traffic::Priority::Ordinary,
+    })
+}
+
+/// Why an agent did not do what it was asked.
+struct Undone {
+    failure: Failure,
+    /// It is not there, or was started again: it may be there in a moment.
+    is_absent: bool,
+}
+
+impl From<Undone> for Failure {
+    fn from(undone: Undone) -> Self {
+        undone.failure
+    }
+}
+
+/// What an agent answered, or why it did not do it.
+fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
+    let absent = |failure| Err(Undone { failure, is_absent: true });
+    match answer {
+        Some(Answer::Done(done)) => Ok(done),
+        Some(Answer::Failed(failed)) => Err(Undone { failure: failed.of(agent), is_absent: false }),
+        Some(Answer::Unknown) => {
+            absent(Failure::environment(format!("agent {agent} was started again and knows of no session")))
+        }
+        None => {
+            absent(Failure::environment(format!("agent {agent} does not answer")).advice(
+                "see to that host, its network and its agent;  dropline fleet list  shows who is there",
+            ))
+        }
+    }
+}
+
+/// Says again and again that we are there, until it is aborted.
+fn renewing(bus: &Arc<Bus>, session: &str) -> JoinHandle<()> {
+    let (client, alive) = (bus.client().clone(), bytes_of(&Alive { session: session.to_owned() }));
+    bus.runtime().spawn(async move {
+        let mut every = tokio::time::interval(RENEWED_EVERY);
+        loop {
+            every.tick().await;
+            let _ = client.publish(wire::LEASE, alive.clone().into()).await;
+            let _ = client.flush().await;
+        }
+    })
+}
+
+/// A session under way.
+struct Coordinator {
+    bus: Arc<Bus>,
+    session: String,
+    agents: Vec<AgentOf>,
+    /// Number of the next trial.
+    next: u64,
+    /// How often agents were armed.
+    attempts: u64,
+    profile: TrafficProfile,
+    /// Whether time is real: a simulation's trial says itself what it took.
+    starts_together: bool,
+    /// How much longer than its duration a trial may take beside its waits.
+    patience: Duration,
+    opening: Opening,
+    results: Subscriber,
+    renewing: JoinHandle<()>,
+}
+
+/// An agent of a session.
+struct AgentOf {
+    name: String,
+    open: Open,
+    /// Whether its clock is ours.
+    has_our_clock: bool,
+}
+
+impl Coordinator {
+    async fn open_each(&self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
+        let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
+        join_all(each).await.into_iter().collect()
+    }
+
+    async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, Undone> {
+        let open = Open { first_trial, ..agent.open.clone() };
+        let answer =
+            ask(self.bus.client(), wire::ask(&agent.name, "open"), bytes_of(&open), OPEN_LASTS).await;
+        done(answer, &agent.name)
+    }
+
+    /// Arms an agent; one that was started again opens its target first.
+    async fn arm(&self, agent: &AgentOf, arm: &Arm) -> Result<(), Undone> {
+        let ask_it = || ask(self.bus.client(), wire::ask(&agent.name, "arm"), bytes_of(arm), ARM_LASTS);
+        let mut answer: Option<Answer<()>> = ask_it().await;
+        if answer == Some(Answer::Unknown) {
+            self.open(agent, arm.trial).await?;
+            answer = ask_it().await;
+        }
+        done(answer, &agent.name)
+    }
+
+    async fn arm_all(&self, arm: &Arm) -> Result<(), Undone> {
+        join_all(self.agents.iter().map(|agent| self.arm(agent, arm))).await.into_iter().collect()
+    }
+
+    async fn offset_of(&self, agent: &AgentOf) -> Result<Offset, Undone> {
+        match agent.has_our_clock {
+            true => Ok(Offset::default()),
+            false => offset(&self.bus, &agent.name).await.map_or_else(|| done(None, &agent.name), Ok),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.opening.stop.load(Ordering::Relaxed)
+    }
+
+    /// Has all ready for a trial, however often one of them has to be asked.
+    fn armed(&mut self, arm: &mut Arm) -> Result<Vec<Offset>, Failure> {
+        let until = Instant::now() + ARMED_WITHIN;
+        let mut is_open = true;
+        loop {
+            self.attempts += 1;
+            arm.attempt = self.attempts;
+            let ready = async {
+                if !is_open {
+                    self.open_each(arm.trial).await?;
+                }
+                self.arm_all(arm).await?;
+                join_all(self.agents.iter().map(|agent| self.offset_of(agent))).await.into_iter().collect()
+            };
+            match self.bus.runtime().block_on(ready) {
+                Ok(offsets) => return Ok(offsets),
+                Err(why) => {
+                    self.stop_all();
+                    if self.is_stopped() {
+                        return Err(Failure::interrupted());
+                    }
+                    if Instant::now() > until || !why.is_absent {
+                        return Err(why.into());
+                    }
+                    std::thread::sleep(ARMED_AGAIN);
+                    is_open = false;
+                }
+            }
+        }
+    }
+
+    fn stop_all(&self) {
+        let _ = self.bus.say(wire::STOP, &Alive { session: self.session.clone() });
+    }
+
+    /// What each agent tells of a trial, as long as it is there.
+    fn collect(&mut self, attempt: u64, input: TrialInput) -> Result<Vec<Performed>, Failure> {
+        let agents: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).collect();
+        let drain = self.profile.drain;
+        let until = Instant::now() + input.duration + drain.longest + drain.rest + self.patience + BEYOND;
+        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        let mut seen: BTreeMap<String, Instant> =
+            agents.iter().map(|name| (name.clone(), Instant::now())).collect();
+        let (mut asked, mut stopped) = (Instant::now(), None);
+        let (asks, mut answers) = tokio::sync::mpsc::unbounded_channel::<String>();
+        loop {
+            let is_awaited = |name: &String| {
+                !told.contains_key(name) && seen.get(name).is_some_and(|seen| seen.elapsed() < SILENT)
+            };
+            let is_late = Instant::now() > until || stopped.is_some_and(|at: Instant| at.elapsed() > SILENT);
+            if is_late || !agents.iter().any(is_awaited) {
+                break;
+            }
+            if asked.elapsed() > ASKED_EVERY {
+                asked = Instant::now();
+                for name in agents.iter().filter(|name| !told.contains_key(*name)) {
+                    let (client, name, asks) = (self.bus.client().clone(), name.clone(), asks.clone());
+                    self.bus.runtime().spawn(async move {
+                        let there: Option<Clock> =
+                            ask(&client, wire::ask(&name, "clock"), Vec::new(), SILENT).await;
+                        if there.is_some() {
+                            let _ = asks.send(name);
+                        }
+                    });
+                }
+            }
+            while let Ok(name) = answers.try_recv() {
+                seen.insert(name, Instant::now());
+            }
+            if self.is_stopped() && stopped.is_none() {
+                stopped = Some(Instant::now());
+                self.stop_all();
+            }
+            let results = &mut self.results;
+            let next = async { tokio::time::timeout(Duration::from_millis(20), results.next()).await };
+            let Ok(Some(message)) = self.bus.runtime().block_on(next) else { continue };
+            // Whatever it is of, it need not be told again.
+            if let Some(reply) = message.reply.clone() {
+                let _ = self.bus.runtime().block_on(self.bus.client().publish(reply, "true".into()));
+            }
+            let name = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
+            let Ok(of_it) = serde_json::from_slice::<Told>(&message.payload) else { continue };
+            // What is late of an earlier trial is merged into none.
+            if of_it.attempt == attempt && agents.contains(&name) {
+                told.entry(name).or_insert(of_it);
+            }
+        }
+        agents.into_iter().map(|name| performed(told.remove(&name), name)).collect()
+    }
+}
+
+/// What an agent told, as its part of the trial.
+fn performed(told: Option<Told>, name: String) -> Result<Performed, Failure> {
+    let Some(told) = told else {
+        return Ok(Performed { name, state: AgentState::Silent, trial: None, late_ns: None });
+    };
+    if let Some(failed) = told.failed {
+        return Err(failed.of(&name));
+    }
+    let trial = told.line.map(|line| line.trial()).transpose().map_err(|why| {
+        Failure::environment(format!("agent {name} told a histogram that cannot be read: {why}"))
+    })?;
+    Ok(Performed { name, state: told.state, trial, late_ns: told.late_ns })
+}
+
+impl Measurer for Coordinator {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        if self.is_stopped() {
+            return Err(Failure::interrupted());
+        }
+        let begun = Instant::now();
+        let number = self.next;
+        let mut arm = Arm {
+            session: self.session.clone(),
+            trial: number,
+            attempt: 0,
+            load_millipps: input.load.as_millipps(),
+            duration_ns: u64::try_from(input.duration.as_nanos()).unwrap_or(u64::MAX),
+        };
+        let offsets = self.armed(&mut arm)?;
+        let ahead = AHEAD + Duration::from_micros(200) * u32::try_from(self.agents.len()).unwrap_or(0);
+        let starts_ns = clock::monotonic_ns() + i64::try_from(ahead.as_nanos()).unwrap_or(0);
+        let at = self.agents.iter().zip(&offsets);
+        let at = at.map(|(agent, offset)| (agent.name.clone(), starts_ns + offset.ahead_ns)).collect();
+        self.bus.say(wire::GO, &Go { session: self.session.clone(), attempt: arm.attempt, at })?;
+        let said = now_utc();
+        self.next += 1;
+        let performed = self.collect(arm.attempt, input)?;
+        let mut trial = Trial::merged(number, input, self.profile.trial_seed(number), &performed);
+        if self.starts_together {
+            trial.elapsed = begun.elapsed();
+        }
+        if trial.tells_nothing() {
+            // What those who are missing were to send was intended too.
+            let whole = self.profile.arrival.departures(input, trial.seed).remaining();
+            trial.intended = Some(whole.max(trial.offered));
+            // It ended when it was clear that nobody tells.
+            trial.duration = trial.duration.min(trial.elapsed);
+        }
+        if self.is_stopped() {
+            // Whoever stopped it knows why agents are not whole.
+            trial.caveats.retain(|caveat| !matches!(caveat, Caveat::AgentsLost { .. }));
+            trial.caveats.push(Caveat::Interrupted);
+        }
+        self.say_start(&mut trial, &performed, &offsets, said);
+        Ok(trial)
+    }
+}
+
+impl Coordinator {
+    /// How well all started together, and whether that matters.
+    fn say_start(&self, trial: &mut Trial, performed: &[Performed], offsets: &[Offset], at: String) {
+        let late: Vec<i64> = performed.iter().filter_map(|one| one.late_ns).collect();
+        let skew_ns = (late.len() > 1).then(|| late.iter().max().zip(late.iter().min())).flatten();
+        let skew_ns = skew_ns.map(|(last, first)| last.abs_diff(*first));
+        let bound_ns = offsets.iter().map(|offset| offset.bound_ns).max();
+        trial.start = Some(CommonStart { at, skew_ns, bound_ns });
+        let Some(skew_ns) = skew_ns else { return };
+        let duration_ns = u64::try_from(trial.input.duration.as_nanos()).unwrap_or(u64::MAX);
+        trial.caveats.extend(Caveat::of_start(skew_ns, duration_ns));
+        let unknown_ns = skew_ns.saturating_add(2 * bound_ns.unwrap_or(0));
+        let is_exact = matches!(self.profile.arrival.gap_law(trial.input.load), GapLaw::Exponential { .. });
+        let gap_ns = 1_000_000_000_000 / trial.input.load.as_millipps().max(1);
+        if !is_exact && unknown_ns > gap_ns / 10 {
+            let agents = performed.len() as u64;
+            trial.caveats.push(Caveat::SuperposedConstant { agents, skew_ns: unknown_ns, gap_ns });
+        }
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        let alive = bytes_of(&Alive { session: self.session.clone() });
+        let close = self.agents.iter().map(|agent| {
+            ask::<Answer<()>>(
+                self.bus.client(),
+                wire::ask(&agent.name, "close"),
+                alive.clone(),
+                Duration::from_secs(2),
+            )
+        });
+        self.bus.runtime().block_on(join_all(close));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Failed;
+
+    #[test]
+    fn a_failure_of_an_agent_names_it_and_ends_the_program_as_it_would_have_there() {
+        for failure in [Failure::usage("no"), Failure::environment("no"), Failure::not_valid("no")] {
+            let there: Failed = (&failure).into();
+            let here = there.of("west-1");
+            assert_eq!(here.exit_code(), failure.exit_code());
+            assert!(here.to_string().starts_with("agent west-1: no"), "{here}");
+        }
+    }
+}
