@@ -106,7 +106,7 @@ fn allowed(word: Option<&str>, traffic: &TrafficArgs, fleet: &FleetArgs) -> Resu
         return Err(Failure::usage(why));
     }
     let moving = moving(traffic)?;
-    if !fleet.on.as_ref().is_some_and(|on| !on.starts_with("local:")) {
+    if fleet.on.as_ref().is_none_or(|on| on.starts_with("local:")) {
         target.consent(&moving.targets)?;
     }
     Ok(target)
