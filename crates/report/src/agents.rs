@@ -38,8 +38,10 @@ mod tests {
     #[test]
     fn a_start_says_by_which_clocks_it_is_known() {
         let start = |skew_ns, bound_ns| start_words(&CommonStart { at: String::new(), skew_ns, bound_ns });
-        assert_eq!(start(Some(40_000), Some(0)).unwrap(), "within 40 us, by one clock");
-        assert!(start(Some(40_000), Some(71_000)).unwrap().ends_with("by clocks that are known to 71 us"));
+        assert_eq!(start(Some(40_000), Some(0)).unwrap(), "within 40\u{a0}us, by one clock");
+        assert!(
+            start(Some(40_000), Some(71_000)).unwrap().ends_with("by clocks that are known to 71\u{a0}us")
+        );
         assert_eq!(start(None, Some(0)), None, "one agent starts with nobody");
     }
 }

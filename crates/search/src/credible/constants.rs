@@ -432,7 +432,7 @@ pub(super) mod goal_search {
     /// one is above the upper end.
     ///
     /// Unit: trials. Set by: argued: about as many bear a lower end.
-    pub(in super::super) const FRESH: usize = 4;
+    pub(in super::super) const FRESH: usize = 6;
     /// A trial that lost this share of what the loosest goal allows shows that the target did not become faster.
     ///
     /// Unit: share of a loss ratio. Set by: time on `consistent`.
@@ -441,11 +441,6 @@ pub(super) mod goal_search {
     ///
     /// Unit: share of the load. Set by: argued: beyond the scatter of most targets, and below what matters.
     pub(in super::super) const CHECK: f64 = 0.03;
-    /// A load that was tried before is not tried again but beside it, away from the other end, by up to this share of the goal's
-    /// width: where each load has a fate of its own (flows are hashed by it), trials of one load are one trial.
-    ///
-    /// Unit: share of the width. Set by: argued: an answer that is narrow stays so.
-    pub(in super::super) const BESIDE: f64 = 0.3;
     /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
     /// level says, and falls with this power.
     ///

@@ -4,9 +4,8 @@ mod answers;
 mod next_load;
 
 use super::constants::goal_search::{
-    BESIDE, BORNE, FAR_WHILE_LOCATING, FRESH, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST,
-    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED,
-    WORTH_A_STEP,
+    BORNE, FAR_WHILE_LOCATING, FRESH, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
+    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED, WORTH_A_STEP,
 };
 use super::diagnostics::Diagnostics;
 use super::discarded::Discarded;
@@ -21,7 +20,6 @@ use super::short_trials::{self, ShortTrials};
 use super::view::{self, Stated, UNCERTAIN, View};
 use crate::Goal;
 use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput, seed};
-use rand::Rng as _;
 use std::time::Duration;
 
 /// A search for goals whose trials are equally long.
@@ -134,7 +132,7 @@ impl GoalSearch {
                 match self.first.again(self.between(), (self.trials, left), cloud.scatter(0.5), self.range) {
                     Some(load) => load,
                     None if self.is_narrow() => return None,
-                    None => self.beside(self.best_load(cloud, left)?),
+                    None => self.best_load(cloud, left)?,
                 }
             }
             Stage::AtMaximum => return None,
@@ -220,19 +218,6 @@ impl GoalSearch {
             (false, true) => (self.met_since + 1, self.clean_since),
             (false, false) => (self.met_since + 1, self.clean_since + 1),
         };
-    }
-
-    /// A load, or one beside it where it was tried before: away from the other ends.
-    fn beside(&self, load: Rate) -> Rate {
-        if !self.tried.contains(&load) || load <= self.range.min() || load >= self.range.max() {
-            return load;
-        }
-        let width = self.goals.iter().map(|goal| goal.width.as_f64()).fold(1.0, f64::min);
-        let by =
-            BESIDE * width * seed::generator(seed::of_trial(self.seed, self.trials as u64)).random::<f64>();
-        let (lowest, highest) = self.between();
-        let is_upper = libm::log(load.as_pps()) > 0.5 * (lowest + highest);
-        share_of(load, if is_upper { 1.0 + by } else { 1.0 - by })
     }
 
     /// The highest load of the last trials, where so many of them met all goals that the target may have become faster; twice as

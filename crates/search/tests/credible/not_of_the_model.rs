@@ -155,25 +155,6 @@ fn where_trials_fail_at_any_load_no_upper_end_rests_on_chance() {
     }
 }
 
-/// Each load has a fate of its own, good or bad, from far below the limit on: trials of one load are one trial, and an answer
-/// that is narrow around it would be about nothing.
-#[test]
-fn a_load_is_tried_again_beside_it_and_no_hash_of_loads_makes_an_answer_narrow() {
-    for seed in 0..2 * SEEDS {
-        let mut tried = Vec::new();
-        let (outcome, _) = search(0.5, seed, |pps, seconds, _| {
-            tried.push(pps.to_bits());
-            let is_bad = seed::generator(seed::of_trial(seed, pps.to_bits())).random_bool(0.75);
-            let share = if pps > 0.6 * LIMIT && is_bad { 0.01 } else { 0.0 };
-            ((pps - LIMIT) * seconds).max(share * pps * seconds)
-        });
-        let narrow = outcome.iter().filter(|one| matches!(one.result, GoalResult::Narrow { .. }));
-        assert_eq!(narrow.count(), 0, "{seed}: {outcome:?}");
-        let most = tried.iter().map(|one| tried.iter().filter(|other| *other == one).count()).max();
-        assert!(most <= Some(4), "{seed}: one load was tried {most:?} times");
-    }
-}
-
 /// What is lost at the start of a trial is a larger share of a short one: that it lost more than the goal allows does not
 /// show that a whole one would.
 #[test]

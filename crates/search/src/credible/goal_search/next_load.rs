@@ -122,7 +122,9 @@ impl GoalSearch {
     /// above each time.
     fn check(&self, enough: usize) -> Option<Rate> {
         let passed = libm::log(self.met_last(enough)?.as_pps());
-        let upper = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
+        // A load that failed shows as much as any above it, and more of where the limit is.
+        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| view.upper.min(shown.between().1));
+        let upper = ends.fold(f64::NEG_INFINITY, f64::max);
         let is_within = upper < view::logs(self.range).1 && self.trials >= SETTLING;
         let above = 2.0 * (passed - upper).max(0.5 * CHECK);
         Rate::pps(libm::exp(upper + above)).ok().filter(|_| is_within)
