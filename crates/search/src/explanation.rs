@@ -49,12 +49,17 @@ pub(crate) fn order(told: &[Told]) -> Option<(Order, f64)> {
     Some((order, kinds.by_chance(gain)?))
 }
 
+/// The same where it is looked at once more: twice as many looks find as much by chance.
+pub(crate) fn order_once_more(told: &[Told]) -> Option<(Order, f64)> {
+    order(told).filter(|(_, by_chance)| *by_chance <= RARE / 5.0)
+}
+
 /// Whether trials show that the target became another one.
 pub(crate) fn is_another(crossed: &Crossed) -> bool {
     let seen = crossed.seen();
-    [Crossed::told(&seen), Crossed::told_far(&seen)]
+    [order(&Crossed::told(&seen)), order_once_more(&Crossed::told_far(&seen))]
         .iter()
-        .any(|told| matches!(order(told), Some((Order::Change(_), _))))
+        .any(|found| matches!(found, Some((Order::Change(_), _))))
 }
 
 /// Whether the last of these, several in a row, may be slow only for what those before them left: most that came after a loss are slow and most

@@ -6,7 +6,7 @@
 //! order is looked for once, at the end of a search.
 
 use crate::crossed::{Before, Crossed, Seen, Told, median};
-use crate::explanation::{Order, order};
+use crate::explanation::{Order, order, order_once_more};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Trial};
@@ -61,7 +61,7 @@ impl Steadiness {
         outages(&seen).or_else(|| self.explained(&seen, &told, found)).or_else(|| {
             // Where each trial crosses some others by chance, a large change shows in those that are far apart.
             let far = Crossed::told_far(&seen);
-            self.explained(&seen, &far, order(&far))
+            self.explained(&seen, &far, order_once_more(&far))
         })
     }
 

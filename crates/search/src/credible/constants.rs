@@ -432,7 +432,7 @@ pub(super) mod goal_search {
     /// one is above the upper end.
     ///
     /// Unit: trials. Set by: argued: about as many bear a lower end.
-    pub(in super::super) const FRESH: usize = 6;
+    pub(in super::super) const FRESH: usize = 4;
     /// A trial that lost this share of what the loosest goal allows shows that the target did not become faster.
     ///
     /// Unit: share of a loss ratio. Set by: time on `consistent`.

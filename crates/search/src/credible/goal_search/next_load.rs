@@ -123,7 +123,10 @@ impl GoalSearch {
     fn check(&self, enough: usize) -> Option<Rate> {
         let passed = libm::log(self.met_last(enough)?.as_pps());
         // A load that failed shows as much as any above it, and more of where the limit is.
-        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| view.upper.min(shown.between().1));
+        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| match enough {
+            0 => view.upper,
+            _ => view.upper.min(shown.between().1),
+        });
         let upper = ends.fold(f64::NEG_INFINITY, f64::max);
         let is_within = upper < view::logs(self.range).1 && self.trials >= SETTLING;
         let above = 2.0 * (passed - upper).max(0.5 * CHECK);
