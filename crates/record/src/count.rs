@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -95,6 +96,16 @@ read_digits!(Sum, "a sum");
 pub(crate) fn seconds(value: f64) -> Duration {
     const LONGEST: Duration = Duration::from_nanos(u64::MAX);
     Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(LONGEST).min(LONGEST)
+}
+
+/// Counts by name as plain numbers,
+pub(crate) fn plain(counts: &BTreeMap<String, Count>) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
+}
+
+/// and the other way round.
+pub(crate) fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {
+    plain.iter().map(|(name, &count)| (name.clone(), Count(count))).collect()
 }
 
 #[cfg(test)]

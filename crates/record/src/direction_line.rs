@@ -1,6 +1,6 @@
 //! One direction of frames that go both ways at once, as it is kept.
 
-use crate::trial_line::{counts, plain};
+use crate::count::{counts, plain};
 use crate::{Count, DelayLine, NegativeLine};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Delay, Direction, Rate};

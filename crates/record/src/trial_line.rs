@@ -1,6 +1,7 @@
 //! A line of a record: one trial and what the search knew after it.
 
 use crate::count::seconds;
+use crate::count::{counts, plain};
 use crate::{
     AgentLine, ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DirectionLine, DriftLine, GraphLine,
     NegativeLine, PassagesLine, SliceLine, WakeupsLine, WatchedLine,
@@ -393,14 +394,6 @@ impl From<&Bounds> for BoundsLine {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-pub(crate) fn plain(counts: &BTreeMap<String, Count>) -> BTreeMap<String, u64> {
-    counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
-}
-
-pub(crate) fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {
-    plain.iter().map(|(name, &count)| (name.clone(), Count(count))).collect()
 }
 
 /// Seeds use all 64 bits, so they are written as counts are.

@@ -1,7 +1,7 @@
 //! What became of each direction of frames that go both ways at once.
 
 use crate::number::{self, JOIN, Loads};
-use crate::text::listed;
+use crate::traffic::delays;
 use dropline_record::{DirectionLine, Record, TrialLine};
 
 /// Each direction of a trial: its name, and its counts in words.
@@ -26,7 +26,7 @@ pub(crate) fn of_trial(record: &Record, trial: &TrialLine) -> Vec<(String, Strin
             words.push_str(&format!(" at {}", lost_at.join(", ")));
         }
         if let Some(delay) = &direction.delay_ns {
-            words.push_str(&format!(", delay {}", listed(delay)));
+            words.push_str(&format!(", delay {}", delays(delay)));
         }
         (direction.name.clone(), words)
     };

@@ -152,3 +152,19 @@ pub(crate) fn replies_words(replies: &BTreeMap<String, Count>) -> String {
         false => words.collect::<Vec<_>>().join(", "),
     }
 }
+
+/// The percentiles of delays that are known.
+pub(crate) fn delays(delay: &dropline_record::DelayLine) -> String {
+    let named = [
+        ("p50", delay.p50),
+        ("p90", delay.p90),
+        ("p99", delay.p99),
+        ("p99.9", delay.p99_9),
+        ("max", delay.max),
+    ];
+    let words: Vec<String> = named
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}\u{a0}{}", number::nanoseconds(value?))))
+        .collect();
+    if words.is_empty() { "no packet came back".into() } else { words.join("\u{a0} ") }
+}

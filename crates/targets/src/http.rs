@@ -50,7 +50,7 @@ fn parse(rest: &str) -> Result<Site, Failure> {
     let at = url.find(['/', '?']).unwrap_or(url.len());
     let (address, path) = url.split_at(at);
     let with_port = format!("{address}:80");
-    let wrong = || Failure::usage(format!("http://{rest} is no address; write http://127.0.0.1:8080/"));
+    let wrong = || Failure::usage(format!("http://{rest} is not an address; write http://127.0.0.1:8080/"));
     let (host, port) = host_and_port(address).or_else(|| host_and_port(&with_port)).ok_or_else(wrong)?;
     if path.chars().any(|sign| !sign.is_ascii_graphic()) {
         let why =

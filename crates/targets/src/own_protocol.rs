@@ -4,6 +4,7 @@ use crate::parameters::Parameters;
 use dropline_archive::reading;
 use dropline_failure::{Failure, nearest};
 use dropline_payload::service::template::{Template, TemplateError, capture};
+use dropline_trial::number_of;
 use std::path::{Path, PathBuf};
 
 /// What is sent, and how replies are read.
@@ -66,7 +67,7 @@ impl OwnProtocol {
             }
             let elsewhere = match in_all - datagrams.len() {
                 0 => String::new(),
-                others => format!("{others} datagrams that are empty or went to another port"),
+                others => format!("{} to another port or without a payload", number_of(others, "datagram")),
             };
             left_out = [not_sent, elsewhere]
                 .into_iter()

@@ -1,5 +1,6 @@
 //! One trial: what was asked, what was counted.
 
+mod directions;
 pub mod disturbance;
 pub mod merged;
 mod replies;

@@ -42,7 +42,7 @@ impl Known {
     /// The next burst; `None` where the longest is known. From `near`, steps grow until it lies between two.
     fn next(self, near: Option<u64>, step: u64) -> Option<u64> {
         match (self, near) {
-            (Self { held: 0, lost: None }, near) => Some(near.unwrap_or(FIRST).max(1)),
+            (Self { held: 0, lost: None }, near) => Some(near.unwrap_or(FIRST).clamp(1, LONGEST)),
             (Self { held, lost: None }, Some(_)) => {
                 Some((held + step).min(LONGEST)).filter(|&next| next > held)
             }

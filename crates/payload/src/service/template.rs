@@ -240,7 +240,7 @@ fn too_small(pieces: &[Piece], length: usize) -> Option<(usize, String)> {
         let field = piece.field()?;
         let Kind::Length { less } = field.kind else { return None };
         let why = match (length as u64).checked_sub(less.into()) {
-            None => format!("the payload has {length} bytes, and {less} less than that is no length"),
+            None => format!("the payload has {length} bytes, and {less} less than that cannot be a length"),
             Some(number) if !field.holds(number) => format!(
                 "a length of {number} does not fit into these {} bytes: the payload has {length}; make the field longer",
                 field.width

@@ -27,7 +27,7 @@ pub use history::{added_text, listed_text, pruned_text, reindexed_text};
 pub(crate) use layout::{Columns, Side, unit};
 pub use many::text_many;
 pub(crate) use many::{several, singles};
-pub(crate) use search::{goals, listed};
+pub(crate) use search::goals;
 pub use study::study_text;
 pub use trends::trends_text;
 

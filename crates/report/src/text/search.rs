@@ -121,22 +121,7 @@ fn delays(page: &mut Page, finding: &SearchSummary) {
 
 /// `p50 38 us  p99 74 us`; what the count cannot bear is left out.
 pub(super) fn percentiles(trial: &TrialLine) -> String {
-    trial.delay_ns.as_ref().map_or_else(|| "not measured".into(), listed)
-}
-
-pub(crate) fn listed(delay: &dropline_record::DelayLine) -> String {
-    let named = [
-        ("p50", delay.p50),
-        ("p90", delay.p90),
-        ("p99", delay.p99),
-        ("p99.9", delay.p99_9),
-        ("max", delay.max),
-    ];
-    let words: Vec<String> = named
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("{name}\u{a0}{}", number::nanoseconds(value?))))
-        .collect();
-    if words.is_empty() { "no packet came back".into() } else { words.join("\u{a0} ") }
+    trial.delay_ns.as_ref().map_or_else(|| "not measured".into(), traffic::delays)
 }
 
 /// `receive buffer 99.8 %   unexplained 0`.

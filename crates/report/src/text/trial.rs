@@ -1,7 +1,7 @@
 //! A single trial on a terminal.
 
 use super::layout::Page;
-use super::search::{head, listed, places};
+use super::search::{head, places};
 use crate::number::{self, JOIN, Loads};
 use crate::style::{Ink, Style};
 use crate::traffic;
@@ -146,7 +146,7 @@ fn time_words(record: &Record, trial: &TrialLine) -> String {
 
 fn lateness(page: &mut Page, trial: &TrialLine) {
     match &trial.lateness_ns {
-        Some(lateness) => page.fact("lateness", &listed(lateness)),
+        Some(lateness) => page.fact("lateness", &traffic::delays(lateness)),
         // A graph's sources are part of it: what they are late by is in the delay from due.
         None if trial.passages.is_some() => {}
         None => page.fact("lateness", "not measured"),
@@ -155,12 +155,13 @@ fn lateness(page: &mut Page, trial: &TrialLine) {
 
 fn delays(page: &mut Page, trial: &TrialLine) {
     if crate::denial::are_delays_ours(trial) {
-        let from_sent = trial.service_delay_ns.as_ref().map_or_else(|| "not measured".into(), listed);
+        let from_sent =
+            trial.service_delay_ns.as_ref().map_or_else(|| "not measured".into(), traffic::delays);
         page.fact("delay", &format!("doubted; {from_sent}\u{a0}\u{a0} (from when sent)"));
         if let Some(delay) = &trial.delay_ns {
             page.fact(
                 "with ours",
-                &format!("{}\u{a0}\u{a0} (from when due, our lateness in it)", listed(delay)),
+                &format!("{}\u{a0}\u{a0} (from when due, our lateness in it)", traffic::delays(delay)),
             );
         }
         return;
@@ -171,7 +172,7 @@ fn delays(page: &mut Page, trial: &TrialLine) {
                 "delay",
                 &format!(
                     "{}\u{a0}\u{a0} (n{JOIN}{}, {})",
-                    listed(delay),
+                    traffic::delays(delay),
                     number::count(delay.count.0),
                     traffic::delay_words(trial)
                 ),
@@ -183,7 +184,7 @@ fn delays(page: &mut Page, trial: &TrialLine) {
         None => page.fact("delay", "not measured"),
     }
     if let Some(service) = &trial.service_delay_ns {
-        page.fact("from sent", &listed(service));
+        page.fact("from sent", &traffic::delays(service));
     }
     for (index, words) in super::trial_course(trial).iter().enumerate() {
         page.fact(if index == 0 { "over time" } else { "" }, words);

@@ -313,7 +313,7 @@ fn attempts(mut output: impl BufRead, read: fn(&str) -> Option<Attempt>) -> Resu
             // Its heading.
             None if others == 0 && attempts.is_empty() => others += 1,
             None => {
-                return Err(format!("this is no request: {}", line.chars().take(200).collect::<String>()));
+                return Err(format!("this is not a request: {}", line.chars().take(200).collect::<String>()));
             }
         }
     }

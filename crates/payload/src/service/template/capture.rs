@@ -34,7 +34,7 @@ impl Left {
         "fragments of datagrams",
         "datagrams whose length is not theirs",
         "of a link type that is not known",
-        "that are no UDP",
+        "that are not UDP",
     ];
 }
 
@@ -384,7 +384,7 @@ mod tests {
         let frames = [(5, frame(53, b"one")), (6, tcp), (7, fragment), (9, frame(54, b""))];
         let of = |time_ns, port, payload: &[u8]| Datagram { time_ns, port, payload: payload.to_vec() };
         let found = read(&pcap(&frames, None)).unwrap();
-        assert_eq!(found.left_out(), "1 fragments of datagrams, 1 that are no UDP");
+        assert_eq!(found.left_out(), "1 fragments of datagrams, 1 that are not UDP");
         assert_eq!(found.datagrams, [of(1_000_005_000, 53, b"one"), of(1_000_009_000, 54, b"")]);
         let found = read(&pcapng(&frames)).unwrap();
         assert_eq!(found.datagrams, [of(5, 53, b"one"), of(9, 54, b"")]);
