@@ -181,9 +181,6 @@ pub struct Denied {
     pub high_pps: Option<f64>,
 }
 
-/// Fewer trials than these since a change may have met a pause: what was stated before may hold again.
-const STAYS: usize = 5;
-
 impl Denied {
     /// `None` where nothing denies the answer, or it has no load that could be denied. What is open is never narrower
     /// than the interval that is denied: where it would be, it holds that too.
@@ -220,11 +217,6 @@ impl Denied {
             let trials: Vec<TrialLine> =
                 record.trials.iter().filter(|trial| trial.number >= since).cloned().collect();
             let [low_pps, high_pps] = open_ends(&trials, &answer.goal);
-            if trials.len() < STAYS {
-                let high_pps = high_pps.zip(answer.upper_pps).map(|(failed, upper)| failed.max(upper));
-                let low_pps = low_pps.zip(answer.lower_pps).map(|(borne, lower)| borne.min(lower));
-                return Some(Self { why, low_pps, high_pps });
-            }
             let is_borne = disputed(&trials, &answer.goal, 0).is_empty()
                 && low_pps.zip(answer.lower_pps).is_some_and(|(borne, lower)| lower <= borne)
                 && high_pps.zip(answer.upper_pps).is_some_and(|(failed, upper)| failed <= upper)

@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(site.word(), "http://localhost:80/a?b=c&d=1#deadline=20ms&tool=oha");
         assert_eq!(parse("[::1]:81?q").unwrap().word(), "http://[::1]:81/?q#deadline=50ms");
         for (wrong, said) in [
-            ("", "no address"),
+            ("", "not an address"),
             ("h:1/a b", "%20"),
             ("h:1/\n", "%20"),
             ("h:1#deadline=5", "deadline in the target"),

@@ -1,6 +1,10 @@
 //! One direction of frames that go both ways at once: its part of every count.
 
-use crate::{Delay, LostAt, Rate};
+use crate::{Delay, Rate};
+use std::collections::BTreeMap;
+
+/// Packets lost by place. Places are those of the record's `lost_at`; they sum to the loss.
+pub type LostAt = BTreeMap<String, u64>;
 
 /// One direction of a trial: its part of the load, and its part of every count.
 #[derive(Clone, Debug, PartialEq)]

@@ -38,7 +38,7 @@ pub use arrival_fidelity::{ArrivalFidelity, Departed, Fidelity, Observed, Sample
 pub use caveat::Caveat;
 pub use cycles::Cycles;
 pub use delay::{Delay, DelayKind, Stamp};
-pub use direction::Direction;
+pub use direction::{Direction, LostAt};
 pub use extra::Extra;
 pub use gap_law::GapLaw;
 pub use measurer::{Measurer, Measuring, measuring};
@@ -52,6 +52,6 @@ pub use ratio::Ratio;
 pub use replied::Replied;
 pub use target_activity::{Look, TargetActivity, Throttled};
 pub use trial::disturbance::Disturbance;
-pub use trial::{LostAt, Slice, Trial};
+pub use trial::{Slice, Trial};
 pub use trial_input::TrialInput;
 pub use wakeups::Wakeups;

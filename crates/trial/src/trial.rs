@@ -10,8 +10,8 @@ pub mod within;
 use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
-    Agent, ArrivalFidelity, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp,
-    TargetActivity, TrialInput, Wakeups,
+    Agent, ArrivalFidelity, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, LostAt, Passages, Ratio,
+    Stamp, TargetActivity, TrialInput, Wakeups,
 };
 use disturbance::Disturbance;
 use dropline_stats::Recorded;
@@ -272,9 +272,6 @@ impl Slice {
         Some(self.forwarded.saturating_sub(delay.count).saturating_sub(delay.negative))
     }
 }
-
-/// Packets lost by place. Places are those of the record's `lost_at`; they sum to the loss.
-pub type LostAt = BTreeMap<String, u64>;
 
 #[cfg(test)]
 mod tests {

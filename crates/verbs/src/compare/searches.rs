@@ -121,6 +121,11 @@ pub fn compare(
         if of_a.is_generators() || of_b.is_generators() {
             *moved = Moved { verdict: Verdict::NoEvidence, needed: None, ..*moved };
         }
+        // Nothing was met since a target changed: it may stand still for a moment, or be another one.
+        let bears_nothing = |of, answer| open(of, answer).is_some_and(|open| open.low_pps.is_none());
+        if bears_nothing(a, of_a) || bears_nothing(b, of_b) {
+            *moved = Moved { verdict: Verdict::NoEvidence, needed: None, ..*moved };
+        }
         if is_same {
             // Nothing was measured twice, whatever either concludes from it.
             let verdict = Verdict::NoEvidence;
