@@ -172,22 +172,24 @@ fn stalls(bench: &Bench) -> Done {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|why| why.to_string())?;
     let port = listener.local_addr().map_err(|why| why.to_string())?.port();
     let begun = Instant::now();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            std::thread::spawn(move || -> std::io::Result<()> {
-                stream.set_nodelay(true)?;
-                let mut lines = BufReader::new(stream.try_clone()?).lines();
-                while let Some(line) = lines.next().transpose()? {
-                    if line.is_empty() {
-                        let since = begun.elapsed().as_millis() % (2 * STALL.as_millis());
-                        std::thread::sleep(STALL.saturating_sub(Duration::from_millis(since as u64)));
-                        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
-                    }
-                }
-                Ok(())
-            });
+    let answer = move |mut stream: std::net::TcpStream| -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        while let Some(line) = lines.next().transpose()? {
+            if line.is_empty() {
+                let since = begun.elapsed().as_millis() % (2 * STALL.as_millis());
+                std::thread::sleep(STALL.saturating_sub(Duration::from_millis(since as u64)));
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+            }
         }
-    });
+        Ok(())
+    };
+    let serve = move || {
+        for stream in listener.incoming().flatten() {
+            let _ = std::thread::Builder::new().spawn(move || answer(stream));
+        }
+    };
+    std::thread::Builder::new().spawn(serve).map_err(|why| why.to_string())?;
     for tool in http_tools() {
         let trial = bench.requests(&format!("http://127.0.0.1:{port}/#deadline=300ms&tool={tool}"))?;
         let [lost, offered] = ["lost", "offered"].map(|key| trial[key].as_u64().unwrap_or(0));

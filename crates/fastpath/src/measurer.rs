@@ -307,7 +307,7 @@ impl LinkMeasurer {
             std::thread::sleep(LOOK);
         }
         let is_quiet = last.elapsed() >= drain.quiet.unwrap_or_default() + slowest;
-        unique() < offered && !(is_quiet && !self.waits())
+        unique() < offered && (!is_quiet || self.waits())
     }
 
     /// Says in the trial of one direction where its frames were lost.
@@ -422,12 +422,12 @@ impl Measurer for LinkMeasurer {
             for (end, known) in [&self.ways[0].from, &self.ways[0].to].into_iter().zip(&self.known) {
                 refuse_used(end.port.to_string(), known, &self.options)?;
             }
-            for way in 0..self.ways.len() {
+            for (way, late) in late.iter_mut().enumerate() {
                 let tried = self.try_frames(way)?;
                 if tried.came == 0 {
                     return Err(self.nothing_came(way));
                 }
-                late[way] = tried.late;
+                *late = tried.late;
             }
         }
         self.unsettled.clear();

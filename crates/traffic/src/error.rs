@@ -31,7 +31,7 @@ pub enum UdpError {
         /// What the target sent back instead: no packet's answer, as far as can be told.
         others: u64,
         /// Of those from a service, how many had the token of no request, were too short, too long, or spoke of something else.
-        unlike: [u64; 4],
+        unlike: Box<[u64; 4]>,
         /// Where an answer came from, or these others, that no socket hears which asked the target alone.
         from: Option<SocketAddr>,
         /// How long an answer was waited for after the last of them.

@@ -60,9 +60,12 @@ impl Files {
 
     /// Leaves those out that nobody would read.
     pub(super) fn leave_out_larger_than(&mut self, most: u64) {
-        let larger: Vec<String> =
-            self.all.extract_if(.., |_, bytes| *bytes > most).map(|(name, _)| name).collect();
-        larger.iter().for_each(|name| self.leave_out(name, "it is larger than a record can be"));
+        let is_larger = |(name, bytes): (&String, &u64)| (*bytes > most).then(|| name.clone());
+        let larger: Vec<String> = self.all.iter().filter_map(is_larger).collect();
+        for name in larger {
+            self.all.remove(&name);
+            self.leave_out(&name, "it is larger than a record can be");
+        }
     }
 
     fn leave_out(&mut self, name: &str, why: &str) {

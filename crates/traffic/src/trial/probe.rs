@@ -139,7 +139,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
             if let Some(link) = carries_less(target, payload).filter(|_| others == 0 && from.is_none()) {
                 return Err(UdpError::TooLong { target, payload, link: Some(link) });
             }
-            Err(UdpError::NoAnswer { target, sent, others, unlike, from, waited })
+            Err(UdpError::NoAnswer { target, sent, others, unlike: Box::new(unlike), from, waited })
         }
     }
 }

@@ -181,9 +181,14 @@ impl Asking<'_> {
         let sent = u64::from(self.rounds) * all as u64;
         match error {
             Some(error) if led_away == all => Err(self.setup.meaning(error, sent)),
-            None if led_away == all => {
-                Err(UdpError::NoAnswer { target, sent, others: 0, unlike: [0; 4], from: None, waited })
-            }
+            None if led_away == all => Err(UdpError::NoAnswer {
+                target,
+                sent,
+                others: 0,
+                unlike: Box::new([0; 4]),
+                from: None,
+                waited,
+            }),
             // A target that loses nearly all may have lost these too.
             None if !self.is_no_loss() => Ok(()),
             error => Err(UdpError::SomeStreams { target, led_away, streams: all, error }),
