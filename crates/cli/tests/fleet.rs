@@ -212,6 +212,34 @@ fn two_agents_intend_what_one_process_does_to_the_packet() {
 
 #[test]
 #[ignore = "needs nats-server: make test-fleet"]
+fn a_search_by_agents_is_resumed_by_the_same_agents_alone_and_compared_as_theirs() {
+    let bench = Bench::new();
+    let search =
+        ["search", "sim:hard?capacity=10kpps", "--min-load=1kpps", "--max-load=30kpps", "--max-trials=2"];
+    bench.run(&[&search[..], &["-o", "alone.jsonl"]].concat());
+    let made = bench.run(&[&search[..], &["--on", "local:2", "-o", "two.jsonl"]].concat());
+    assert!(made.text.contains("--resume two.jsonl --on local:2"), "{}", made.text);
+    let before = bench.read("two.jsonl");
+    let resume = |record: &'static str, on: &[&'static str]| {
+        bench.run(&[&["search", "--resume", record, "--max-trials=3"], on].concat())
+    };
+    for (record, on) in
+        [("two.jsonl", &[][..]), ("two.jsonl", &["--on", "local:3"]), ("alone.jsonl", &["--on", "local:2"])]
+    {
+        let refused = resume(record, on);
+        assert!(refused.code == Some(2) && refused.errors.contains("were measured by"), "{}", refused.errors);
+    }
+    assert!(resume("two.jsonl", &[]).errors.contains("dropline search --resume two.jsonl --on local:2"));
+    assert_eq!(bench.read("two.jsonl"), before, "the file is as it was");
+    let compared = bench.run(&["compare", "alone.jsonl", "two.jsonl"]).text;
+    let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(compared.contains("measured by: A one process, B agents local:2"), "{compared}");
+    let more = resume("two.jsonl", &["--on", "local:2"]);
+    assert_eq!(bench.read("two.jsonl").matches("\"offered_load_pps\"").count(), 3, "{}", more.errors);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
 fn counts_of_four_agents_add_up_to_what_the_target_got() {
     let (bench, echo) = (Bench::new(), Echo::start());
     let target = echo.target();
@@ -416,6 +444,46 @@ fn a_fleet_says_who_is_there_and_how_well_clocks_are_known() {
     );
     let doctor = fleet.bench.done(&[&["fleet", "doctor"], &at[..]].concat()).text;
     assert!(doctor.contains("2 answered: a, b"), "{doctor}");
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn two_agents_of_one_name_are_refused_and_the_one_that_was_not_asked_never_sends() {
+    let echo = Echo::start();
+    let mut fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let search =
+        ["search", &target, "--max-load=4kpps", "--min-load=2kpps", "-o", "two.jsonl", "--on", "a,b"];
+    let words = fleet.words(&search);
+    let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    echo.wait_for_load();
+    let again = fleet.agent("a", "fleet/a.nk");
+    fleet.agents.push(again);
+    let ended = measuring.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.code() == Some(4) && said.contains("2 agents answer to the name a"), "{said}");
+    let offered: u64 = fleet.trials("two.jsonl").iter().map(|trial| count(&trial["offered"])).sum();
+    assert!(echo.packets() < offered + 200, "{} came, and {offered} were counted", echo.packets());
+    let before = echo.packets();
+    let trial = ["trial", &target, "--load=4kpps", "--duration=1s", "-o", "-", "--on", "a,b"];
+    let refused = fleet.bench.run(&fleet.words(&trial));
+    assert!(refused.code == Some(4) && refused.errors.contains("on host"), "{}", refused.errors);
+    assert_eq!(echo.packets(), before, "nothing leaves");
+    let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+    let list = fleet.bench.done(&[&["fleet", "list"], &at[..]].concat()).text;
+    assert_eq!(list.lines().count(), 4, "{list}");
+    let doctor = fleet.bench.done(&[&["fleet", "doctor"], &at[..]].concat()).text;
+    assert!(doctor.contains("not the only one of that name"), "{doctor}");
+    fleet.bench.done(&fleet.words(&[
+        "trial",
+        &target,
+        "--load=1kpps",
+        "--duration=1s",
+        "-o",
+        "-",
+        "--on",
+        "b",
+    ]));
 }
 
 /// A namespace with an address that is not loopback's, and a service there.

@@ -34,6 +34,8 @@ const LOOKS_EVERY: Duration = Duration::from_millis(200);
 pub struct Settings {
     /// Its name in the fleet.
     pub name: String,
+    /// Tells it from others of its name; random.
+    id: String,
     /// Labels by which it is chosen too.
     pub labels: Vec<String>,
     /// Where its threads run.
@@ -64,7 +66,7 @@ impl Settings {
             return Err(Failure::usage(format!("{wrong:?} cannot be the name or a label of an agent"))
                 .advice("it has at most 32 letters, digits, - and _; name the agent by  --name"));
         }
-        Ok(Self { name: name.into(), labels, means, ceiling, programs, stop })
+        Ok(Self { name: name.into(), id: crate::keys::id(), labels, means, ceiling, programs, stop })
     }
 }
 
@@ -201,7 +203,7 @@ impl Listener<'_> {
                 let Some(go) = read::<Go>(message) else { return };
                 let mut heard = self.shared.heard();
                 if heard.session.as_ref() == Some(&go.session) && heard.attempt == go.attempt {
-                    heard.starts_ns = heard.starts_ns.or(go.at.get(&self.settings.name).copied());
+                    heard.starts_ns = heard.starts_ns.or(go.at.get(&self.settings.id).copied());
                     self.shared.go.notify_all();
                 }
             }
@@ -228,11 +230,24 @@ impl Listener<'_> {
         let heard_ns = clock::monotonic_ns();
         let what = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
         if what == "clock" {
+            let is_meant = message.payload == self.settings.id.as_bytes();
+            if !is_meant {
+                return;
+            }
             return self
                 .answer(&message, bytes_of(&Clock { heard_ns, said_ns: clock::monotonic_ns() }))
                 .await;
         }
         let (tell, told) = oneshot::channel();
+        // Two agents of one name hear the same: each does what is asked of itself alone.
+        let meant = match what.as_str() {
+            "open" | "limit" => read::<Open>(&message).map(|open| open.id),
+            "arm" => read::<Arm>(&message).map(|arm| arm.id),
+            _ => None,
+        };
+        if meant.is_some_and(|id| id != self.settings.id) {
+            return self.answer(&message, bytes_of(&Answer::<()>::Unknown)).await;
+        }
         let task = match what.as_str() {
             "open" => read::<Open>(&message).map(|open| self.open(open, tell)),
             "arm" => read::<Arm>(&message).map(|arm| Some(Task::Arm(arm, tell))),
@@ -276,6 +291,8 @@ impl Listener<'_> {
     fn who(&self) -> Who {
         Who {
             name: self.settings.name.clone(),
+            id: self.settings.id.clone(),
+            host: host(),
             labels: self.settings.labels.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             schema: wire::SCHEMA.into(),
@@ -312,6 +329,11 @@ impl Listener<'_> {
             let _ = self.bus.client().publish(reply, answer.into()).await;
         }
     }
+}
+
+/// The name of this host.
+pub fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {
