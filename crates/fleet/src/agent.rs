@@ -25,7 +25,7 @@ const FIRST_LEASE: Duration = Duration::from_secs(2);
 /// A start that is nearer than this when it is heard of is missed.
 const TOO_LATE_NS: i64 = 5_000_000;
 /// A session whose coordinator is silent for so long is over.
-const FORGOTTEN: Duration = Duration::from_secs(5);
+pub(crate) const FORGOTTEN: Duration = Duration::from_secs(5);
 /// How often that is looked at, and whether the agent shall end.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 
@@ -93,8 +93,8 @@ struct Heard {
     missed: bool,
     /// How much later than due the first packet left.
     late: Option<Duration>,
-    /// The grant by which the session sends.
-    grant: Option<String>,
+    /// The grants by which the session sends.
+    grants: Vec<String>,
     /// Grants that hold no more, as was heard since the start.
     revoked: Vec<String>,
     /// Ends what the session has under way.
@@ -277,9 +277,7 @@ impl Listener<'_> {
         let mut heard = self.shared.heard();
         let is_on = heard.alive.is_some_and(|alive| alive.elapsed() < FORGOTTEN);
         if is_on && heard.session.as_ref().is_some_and(|session| *session != open.session) {
-            let why = Failure::environment("it takes part in another measurement")
-                .advice("wait until that has ended, or choose other agents");
-            let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
+            let _ = tell.send(bytes_of(&Answer::<()>::Busy));
             return None;
         }
         let revoked = std::mem::take(&mut heard.revoked);
@@ -306,7 +304,7 @@ impl Listener<'_> {
     /// A grant holds no more: what is sent by it ends.
     fn revoked(&self, id: String) {
         let mut heard = self.shared.heard();
-        if heard.grant.as_ref() == Some(&id) {
+        if heard.grants.contains(&id) {
             heard.stop.store(true, Ordering::SeqCst);
             self.shared.lease.end();
             self.shared.go.notify_all();

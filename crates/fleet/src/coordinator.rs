@@ -1,5 +1,6 @@
 //! Who coordinates trials: arms agents, says when they start, and makes one trial of what they count.
 
+use crate::agent::FORGOTTEN;
 use crate::bus::{Bus, ask, bytes_of};
 use crate::clock::{self, Offset, Stamps};
 use crate::grant::Signed;
@@ -248,7 +249,7 @@ impl Elsewhere for Fleet {
             results,
             renewing,
         };
-        let ready = coordinator.bus.runtime().block_on(coordinator.open_each(coordinator.next))?;
+        let ready = coordinator.opened()?;
         let names: Vec<&str> = coordinator.agents.iter().map(|agent| agent.name.as_str()).collect();
         let first = ready.into_iter().next().unwrap_or_default();
         let note = first.note.map(|note| format!("{note}; measured by {}", names.join(", ")));
@@ -343,6 +344,10 @@ fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
     match answer {
         Some(Answer::Done(done)) => Ok(done),
         Some(Answer::Failed(failed)) => Err(Undone { failure: failed.of(agent), is_absent: false }),
+        Some(Answer::Busy) => absent(
+            Failure::environment(format!("agent {agent}: it takes part in another measurement"))
+                .advice("wait until that has ended, or choose other agents"),
+        ),
         Some(Answer::Unknown) => {
             absent(Failure::environment(format!("agent {agent} was started again and knows of no session")))
         }
@@ -398,6 +403,19 @@ impl Coordinator {
     async fn open_each(&self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
         let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
         join_all(each).await.into_iter().collect()
+    }
+
+    /// Has all open the target. Agents whose coordinator was killed are free when they have not heard of it for long enough.
+    fn opened(&self) -> Result<Vec<Ready>, Failure> {
+        let until = Instant::now() + FORGOTTEN + Duration::from_secs(1);
+        loop {
+            match self.bus.runtime().block_on(self.open_each(self.next)) {
+                Err(why) if why.is_absent && Instant::now() < until && !self.is_stopped() => {
+                    std::thread::sleep(Duration::from_millis(500));
+                }
+                done => return done.map_err(Failure::from),
+            }
+        }
     }
 
     async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, Undone> {

@@ -129,6 +129,8 @@ pub(crate) enum Answer<T> {
     Done(T),
     /// It is not.
     Failed(Failed),
+    /// It takes part in another session.
+    Busy,
     /// It knows of no such session, or another agent of its name is meant.
     Unknown,
 }

@@ -74,10 +74,10 @@ pub(crate) struct GrantArgs {
     /// Where to: ADDRESS, ADDRESS/BITS, or either with :PORT; may be repeated.
     #[arg(long, value_name = "RANGE", required = true)]
     pub(crate) target: Vec<String>,
-    /// Packets a second that this agent may send, at most.
+    /// Packets a second that this agent may send, at most, within any 100 ms.
     #[arg(long, value_name = "N")]
     pub(crate) max_pps: u64,
-    /// Bits a second of Ethernet frames that it may send, at most [default: as many as the packets have].
+    /// Bits a second of Ethernet frames that it may send, at most, within any 100 ms [default: as many as the packets have].
     #[arg(long, value_name = "N")]
     pub(crate) max_bps: Option<u64>,
     /// How long it holds, from now on.
