@@ -473,16 +473,9 @@ fn two_agents_of_one_name_are_refused_and_the_one_that_was_not_asked_never_sends
     assert_eq!(list.lines().count(), 4, "{list}");
     let doctor = fleet.bench.done(&[&["fleet", "doctor"], &at[..]].concat()).text;
     assert!(doctor.contains("not the only one of that name"), "{doctor}");
-    fleet.bench.done(&fleet.words(&[
-        "trial",
-        &target,
-        "--load=1kpps",
-        "--duration=1s",
-        "-o",
-        "-",
-        "--on",
-        "b",
-    ]));
+    let other = ["trial", &target, "--load=1kpps", "--duration=1s", "-o", "-", "--on", "b"];
+    let other = fleet.bench.run(&fleet.words(&other));
+    assert_ne!(other.code, Some(4), "whoever is alone of its name measures: {}", other.errors);
 }
 
 /// A namespace with an address that is not loopback's, and a service there.
