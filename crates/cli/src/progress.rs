@@ -223,6 +223,7 @@ impl Watcher for Progress {
             }
         }
         let lost = match line.loss_ratio {
+            _ if line.agents.iter().any(|agent| agent.lost.is_none()) => "void: not every agent told".into(),
             Some(ratio) => format!("lost {} ({} %)", line.lost.0, percent(ratio)),
             None => "nothing was offered".into(),
         };

@@ -212,6 +212,33 @@ fn two_agents_intend_what_one_process_does_to_the_packet() {
 
 #[test]
 #[ignore = "needs nats-server: make test-fleet"]
+fn a_search_by_agents_is_resumed_by_the_same_agents_alone_and_compared_as_theirs() {
+    let bench = Bench::new();
+    let search =
+        ["search", "sim:hard?capacity=10kpps", "--min-load=1kpps", "--max-load=30kpps", "--max-trials=2"];
+    bench.run(&[&search[..], &["-o", "alone.jsonl"]].concat());
+    bench.run(&[&search[..], &["--on", "local:2", "-o", "two.jsonl"]].concat());
+    let before = bench.read("two.jsonl");
+    let resume = |record: &'static str, on: &[&'static str]| {
+        bench.run(&[&["search", "--resume", record, "--max-trials=3"], on].concat())
+    };
+    for (record, on) in
+        [("two.jsonl", &[][..]), ("two.jsonl", &["--on", "local:3"]), ("alone.jsonl", &["--on", "local:2"])]
+    {
+        let refused = resume(record, on);
+        assert!(refused.code == Some(2) && refused.errors.contains("were measured by"), "{}", refused.errors);
+    }
+    assert!(resume("two.jsonl", &[]).errors.contains("dropline search --resume two.jsonl --on local:2"));
+    assert_eq!(bench.read("two.jsonl"), before, "the file is as it was");
+    let compared = bench.run(&["compare", "alone.jsonl", "two.jsonl"]).text;
+    let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(compared.contains("measured by: A one process, B agents local:2"), "{compared}");
+    let more = resume("two.jsonl", &["--on", "local:2"]);
+    assert_eq!(bench.read("two.jsonl").matches("\"offered_load_pps\"").count(), 3, "{}", more.errors);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
 fn counts_of_four_agents_add_up_to_what_the_target_got() {
     let (bench, echo) = (Bench::new(), Echo::start());
     let target = echo.target();
@@ -252,6 +279,7 @@ fn an_agent_that_is_killed_makes_its_trial_void_and_the_others_end_as_planned() 
     let states: Vec<&str> =
         trial["agents"].as_array().unwrap().iter().filter_map(|one| one["state"].as_str()).collect();
     assert_eq!(states, ["whole", "silent"]);
+    assert_eq!(trial["agents"][1]["offered"], Value::Null, "what it sent is not known");
     assert!(count(&trial["offered"]) > 5000, "the other one sent its share of 12000 to the end");
     fleet.bench.done(&["report", "void.jsonl"]);
 }
@@ -304,8 +332,7 @@ fn no_packet_leaves_once_the_coordinator_is_gone_for_as_long_as_the_lease() {
     measuring.wait().unwrap();
     let last = echo.last_after(killed);
     assert!(last < STOPS_WITHIN, "the last packet came {last:?} after the coordinator was killed");
-    // They take part in the next measurement.
-    std::thread::sleep(Duration::from_secs(5));
+    // They take part in the next measurement, which waits until they have forgotten this one.
     fleet.bench.run(&fleet.words(&[
         "trial",
         &target,
@@ -418,6 +445,39 @@ fn a_fleet_says_who_is_there_and_how_well_clocks_are_known() {
     assert!(doctor.contains("2 answered: a, b"), "{doctor}");
 }
 
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn two_agents_of_one_name_are_refused_and_the_one_that_was_not_asked_never_sends() {
+    let echo = Echo::start();
+    let mut fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let search =
+        ["search", &target, "--max-load=4kpps", "--min-load=2kpps", "-o", "two.jsonl", "--on", "a,b"];
+    let words = fleet.words(&search);
+    let measuring = fleet.bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    echo.wait_for_load();
+    let again = fleet.agent("a", "fleet/a.nk");
+    fleet.agents.push(again);
+    let ended = measuring.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.code() == Some(4) && said.contains("2 agents answer to the name a"), "{said}");
+    let offered: u64 = fleet.trials("two.jsonl").iter().map(|trial| count(&trial["offered"])).sum();
+    assert!(echo.packets() < offered + 200, "{} came, and {offered} were counted", echo.packets());
+    let before = echo.packets();
+    let trial = ["trial", &target, "--load=4kpps", "--duration=1s", "-o", "-", "--on", "a,b"];
+    let refused = fleet.bench.run(&fleet.words(&trial));
+    assert!(refused.code == Some(4) && refused.errors.contains("on host"), "{}", refused.errors);
+    assert_eq!(echo.packets(), before, "nothing leaves");
+    let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+    let list = fleet.bench.done(&[&["fleet", "list"], &at[..]].concat()).text;
+    assert_eq!(list.lines().count(), 4, "{list}");
+    let doctor = fleet.bench.done(&[&["fleet", "doctor"], &at[..]].concat()).text;
+    assert!(doctor.contains("not the only one of that name"), "{doctor}");
+    let other = ["trial", &target, "--load=1kpps", "--duration=1s", "-o", "-", "--on", "b"];
+    let other = fleet.bench.run(&fleet.words(&other));
+    assert_ne!(other.code, Some(4), "whoever is alone of its name measures: {}", other.errors);
+}
+
 /// A namespace with an address that is not loopback's, and a service there.
 fn beside_loopback(test: impl FnOnce(&Fleet, &Echo) + Send) {
     let Some(namespace) = built_or_skipped(Namespace::new("granted")) else { return };
@@ -442,7 +502,7 @@ fn nothing_leaves_beyond_loopback_that_was_not_granted() {
     beside_loopback(|fleet, echo| {
         fleet.bench.done(&["fleet", "keys", "stranger", "a"]);
         let (own, there) = ("fleet/issuer.nk", "10.77.0.0/24");
-        let good = ["--agent", "a", "--max-pps", "4000", "--target", there];
+        let good = ["--agent", "a", "--max-pps", "6000", "--target", there];
         let of = |key: &'static str, more: &[&'static str]| [&["--key", key][..], &good, more].concat();
         grant(fleet, "good", &of(own, &[]));
         grant(fleet, "foreign", &of("stranger/issuer.nk", &[]));
@@ -475,6 +535,13 @@ fn nothing_leaves_beyond_loopback_that_was_not_granted() {
         }
         assert!(echo.packets() < 1000, "{} packets of probes", echo.packets());
         let asked = echo.packets();
+        for arrival in ["bursts:size=2000", "onoff:on=100ms,off=900ms"] {
+            let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk", "--grant", "good"];
+            let ended = fleet.bench.run(&[&trial[..], &at, &["--arrival", arrival]].concat());
+            assert!(ended.code == Some(4) && ended.errors.contains("within 100 ms"), "{}", ended.errors);
+        }
+        assert!(echo.packets() < asked + 200, "a peak above the grant does not leave");
+        let asked = echo.packets();
         fleet.bench.run(&fleet.words(&[&trial[..], &["--grant", "good"]].concat()));
         assert!(echo.packets() > asked + 4000, "what is granted is sent");
     });
@@ -485,7 +552,7 @@ fn nothing_leaves_beyond_loopback_that_was_not_granted() {
 fn a_grant_that_is_revoked_ends_the_load() {
     beside_loopback(|fleet, echo| {
         let key = ["--key", "fleet/issuer.nk"];
-        let words = [&key[..], &["--agent", "a", "--max-pps", "4000", "--target", "10.77.0.1"]].concat();
+        let words = [&key[..], &["--agent", "a", "--max-pps", "6000", "--target", "10.77.0.1"]].concat();
         let id = grant(fleet, "grant", &words);
         let target = echo.target();
         let words =

@@ -284,6 +284,7 @@ impl Case {
             profile: ProfileLine::from(&profile),
             search: Some(search),
             generator: Some(format!("{} {}", self.tg_type, self.tg_version).trim().to_owned()),
+            on: None,
             generator_limit_pps: None,
             environment: Environment {
                 dropline: READ_BY.into(),

@@ -25,7 +25,7 @@ const FIRST_LEASE: Duration = Duration::from_secs(2);
 /// A start that is nearer than this when it is heard of is missed.
 const TOO_LATE_NS: i64 = 5_000_000;
 /// A session whose coordinator is silent for so long is over.
-const FORGOTTEN: Duration = Duration::from_secs(5);
+pub(crate) const FORGOTTEN: Duration = Duration::from_secs(5);
 /// How often that is looked at, and whether the agent shall end.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 
@@ -34,6 +34,8 @@ const LOOKS_EVERY: Duration = Duration::from_millis(200);
 pub struct Settings {
     /// Its name in the fleet.
     pub name: String,
+    /// Tells it from others of its name; random.
+    id: String,
     /// Labels by which it is chosen too.
     pub labels: Vec<String>,
     /// Where its threads run.
@@ -64,7 +66,7 @@ impl Settings {
             return Err(Failure::usage(format!("{wrong:?} cannot be the name or a label of an agent"))
                 .advice("it has at most 32 letters, digits, - and _; name the agent by  --name"));
         }
-        Ok(Self { name: name.into(), labels, means, ceiling, programs, stop })
+        Ok(Self { name: name.into(), id: crate::keys::id(), labels, means, ceiling, programs, stop })
     }
 }
 
@@ -91,8 +93,8 @@ struct Heard {
     missed: bool,
     /// How much later than due the first packet left.
     late: Option<Duration>,
-    /// The grant by which the session sends.
-    grant: Option<String>,
+    /// The grants by which the session sends.
+    grants: Vec<String>,
     /// Grants that hold no more, as was heard since the start.
     revoked: Vec<String>,
     /// Ends what the session has under way.
@@ -201,7 +203,7 @@ impl Listener<'_> {
                 let Some(go) = read::<Go>(message) else { return };
                 let mut heard = self.shared.heard();
                 if heard.session.as_ref() == Some(&go.session) && heard.attempt == go.attempt {
-                    heard.starts_ns = heard.starts_ns.or(go.at.get(&self.settings.name).copied());
+                    heard.starts_ns = heard.starts_ns.or(go.at.get(&self.settings.id).copied());
                     self.shared.go.notify_all();
                 }
             }
@@ -228,11 +230,24 @@ impl Listener<'_> {
         let heard_ns = clock::monotonic_ns();
         let what = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
         if what == "clock" {
+            let is_meant = message.payload == self.settings.id.as_bytes();
+            if !is_meant {
+                return;
+            }
             return self
                 .answer(&message, bytes_of(&Clock { heard_ns, said_ns: clock::monotonic_ns() }))
                 .await;
         }
         let (tell, told) = oneshot::channel();
+        // Two agents of one name hear the same: each does what is asked of itself alone.
+        let meant = match what.as_str() {
+            "open" | "limit" => read::<Open>(&message).map(|open| open.id),
+            "arm" => read::<Arm>(&message).map(|arm| arm.id),
+            _ => None,
+        };
+        if meant.is_some_and(|id| id != self.settings.id) {
+            return self.answer(&message, bytes_of(&Answer::<()>::Unknown)).await;
+        }
         let task = match what.as_str() {
             "open" => read::<Open>(&message).map(|open| self.open(open, tell)),
             "arm" => read::<Arm>(&message).map(|arm| Some(Task::Arm(arm, tell))),
@@ -262,9 +277,7 @@ impl Listener<'_> {
         let mut heard = self.shared.heard();
         let is_on = heard.alive.is_some_and(|alive| alive.elapsed() < FORGOTTEN);
         if is_on && heard.session.as_ref().is_some_and(|session| *session != open.session) {
-            let why = Failure::environment("it takes part in another measurement")
-                .advice("wait until that has ended, or choose other agents");
-            let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
+            let _ = tell.send(bytes_of(&Answer::<()>::Busy));
             return None;
         }
         let revoked = std::mem::take(&mut heard.revoked);
@@ -276,6 +289,8 @@ impl Listener<'_> {
     fn who(&self) -> Who {
         Who {
             name: self.settings.name.clone(),
+            id: self.settings.id.clone(),
+            host: host(),
             labels: self.settings.labels.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             schema: wire::SCHEMA.into(),
@@ -289,7 +304,7 @@ impl Listener<'_> {
     /// A grant holds no more: what is sent by it ends.
     fn revoked(&self, id: String) {
         let mut heard = self.shared.heard();
-        if heard.grant.as_ref() == Some(&id) {
+        if heard.grants.contains(&id) {
             heard.stop.store(true, Ordering::SeqCst);
             self.shared.lease.end();
             self.shared.go.notify_all();
@@ -312,6 +327,11 @@ impl Listener<'_> {
             let _ = self.bus.client().publish(reply, answer.into()).await;
         }
     }
+}
+
+/// The name of this host.
+pub fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {

@@ -1,5 +1,6 @@
 //! Who coordinates trials: arms agents, says when they start, and makes one trial of what they count.
 
+use crate::agent::FORGOTTEN;
 use crate::bus::{Bus, ask, bytes_of};
 use crate::clock::{self, Offset, Stamps};
 use crate::grant::Signed;
@@ -18,8 +19,8 @@ use dropline_trial::{
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
@@ -31,8 +32,6 @@ const OPEN_LASTS: Duration = Duration::from_secs(30);
 const ARM_LASTS: Duration = Duration::from_secs(8);
 /// So long that is tried: an agent that was started again is there after a moment.
 const ARMED_WITHIN: Duration = Duration::from_secs(10);
-/// How often.
-const ARMED_AGAIN: Duration = Duration::from_millis(500);
 /// Exchanges by which a clock is known.
 const EXCHANGES: usize = 8;
 /// From one word to the next that we are there.
@@ -54,12 +53,14 @@ pub struct Fleet {
     grants: Vec<Signed>,
     /// Agents that were started for this.
     local: Option<Local>,
+    /// Who measures, once that is known.
+    on: Mutex<Option<String>>,
 }
 
 impl Fleet {
     /// Those of the agents at a server that were chosen.
     pub fn at(bus: Bus, selection: Selection, grants: Vec<Signed>) -> Self {
-        Self { bus: Arc::new(bus), selection, grants, local: None }
+        Self { bus: Arc::new(bus), selection, grants, local: None, on: Mutex::default() }
     }
 
     /// Starts a server and so many agents on this machine.
@@ -69,7 +70,13 @@ impl Fleet {
     pub fn local(local: Local) -> Result<Self, Failure> {
         let bus = local.bus()?;
         let selection = Selection::Local(local.agents());
-        Ok(Self { bus: Arc::new(bus), selection, grants: Vec::new(), local: Some(local) })
+        Ok(Self {
+            bus: Arc::new(bus),
+            selection,
+            grants: Vec::new(),
+            local: Some(local),
+            on: Mutex::default(),
+        })
     }
 
     /// Who is there.
@@ -106,8 +113,8 @@ impl Fleet {
 
     /// The clock of each of these against ours, in ns: how far it is ahead, and by how much that may be wrong.
     pub fn clocks(&self, there: &[Who]) -> Vec<Option<(i64, u64)>> {
-        let names: Vec<&str> = there.iter().map(|who| who.name.as_str()).collect();
-        let all = self.bus.runtime().block_on(join_all(names.iter().map(|name| offset(&self.bus, name))));
+        let all = there.iter().map(|who| offset(&self.bus, &who.name, &who.id));
+        let all = self.bus.runtime().block_on(join_all(all));
         all.into_iter().map(|offset| offset.map(|offset| (offset.ahead_ns, offset.bound_ns))).collect()
     }
 
@@ -118,6 +125,7 @@ impl Fleet {
         {
             return Err(local.missing(chosen.len()));
         }
+        alone(chosen.iter().map(|(who, _)| who))?;
         for (who, _) in &chosen {
             if !wire::is_spoken(&who.schema) {
                 return Err(Failure::environment(format!(
@@ -131,8 +139,27 @@ impl Fleet {
                 .advice("install one version of dropline on all hosts of the fleet"));
             }
         }
+        let on = self.selection.word(&chosen);
+        *self.on.lock().unwrap_or_else(PoisonError::into_inner) = Some(on);
         Ok(chosen)
     }
+}
+
+/// Refuses two agents of one name: both would send, and one would be counted.
+fn alone<'a>(chosen: impl Iterator<Item = &'a Who>) -> Result<(), Failure> {
+    let mut of_name: BTreeMap<&str, Vec<&Who>> = BTreeMap::new();
+    chosen.for_each(|who| of_name.entry(&who.name).or_default().push(who));
+    let Some((name, several)) = of_name.into_iter().find(|(_, several)| several.len() > 1) else {
+        return Ok(());
+    };
+    let each: Vec<String> = several.iter().map(|who| format!("{} on host {}", who.id, who.host)).collect();
+    Err(Failure::environment(format!(
+        "{} agents answer to the name {name}: {}; each would send the whole share of {name}, and one would be counted",
+        several.len(),
+        each.join(", ")
+    ))
+    .advice("end all but one of them, or give each a name and a key of its own (dropline agent --name); one that was just ended may \
+             have answered still: then ask again"))
 }
 
 /// Those who answer, in the order of their names: as many as are `awaited`, or whoever does in half a second.
@@ -141,8 +168,8 @@ fn who(bus: &Bus, awaited: Option<usize>) -> Result<Vec<Who>, Failure> {
     let mut answers = bus.subscribe(inbox.clone())?;
     let patience = if awaited.is_some() { OPEN_LASTS } else { WHO_LASTS };
     let until = Instant::now() + patience;
-    let mut there: BTreeMap<String, Who> = BTreeMap::new();
-    let is_all = |there: &BTreeMap<String, Who>| awaited.is_some_and(|awaited| there.len() >= awaited);
+    let mut there: BTreeMap<[String; 2], Who> = BTreeMap::new();
+    let is_all = |there: &BTreeMap<[String; 2], Who>| awaited.is_some_and(|awaited| there.len() >= awaited);
     let listen = async {
         let mut asked: Option<Instant> = None;
         while Instant::now() < until && !is_all(&there) {
@@ -154,7 +181,7 @@ fn who(bus: &Bus, awaited: Option<usize>) -> Result<Vec<Who>, Failure> {
             if let Ok(Some(answer)) = tokio::time::timeout(Duration::from_millis(50), answers.next()).await
                 && let Ok(who) = serde_json::from_slice::<Who>(&answer.payload)
             {
-                there.insert(who.name.clone(), who);
+                there.insert([who.name.clone(), who.id.clone()], who);
             }
         }
     };
@@ -163,12 +190,12 @@ fn who(bus: &Bus, awaited: Option<usize>) -> Result<Vec<Who>, Failure> {
 }
 
 /// How far an agent's clock is ahead of ours.
-async fn offset(bus: &Bus, agent: &str) -> Option<Offset> {
+async fn offset(bus: &Bus, agent: &str, id: &str) -> Option<Offset> {
     let mut exchanges = Vec::with_capacity(EXCHANGES);
     for _ in 0..EXCHANGES {
         let asked_ns = clock::monotonic_ns();
         let clock: Clock =
-            ask(bus.client(), wire::ask(agent, "clock"), Vec::new(), Duration::from_secs(1)).await?;
+            ask(bus.client(), wire::ask(agent, "clock"), id.into(), Duration::from_secs(1)).await?;
         exchanges.push(Stamps {
             asked_ns,
             heard_ns: clock.heard_ns,
@@ -187,6 +214,7 @@ impl Elsewhere for Fleet {
         let moving = moving(opening)?;
         let opens: Vec<Open> = (0..chosen.len())
             .map(|index| Open {
+                id: chosen[index].0.id.clone(),
                 schema: wire::SCHEMA.into(),
                 version: env!("CARGO_PKG_VERSION").into(),
                 session: session.clone(),
@@ -221,7 +249,7 @@ impl Elsewhere for Fleet {
             results,
             renewing,
         };
-        let ready = coordinator.bus.runtime().block_on(coordinator.open_each(coordinator.next))?;
+        let ready = coordinator.opened()?;
         let names: Vec<&str> = coordinator.agents.iter().map(|agent| agent.name.as_str()).collect();
         let first = ready.into_iter().next().unwrap_or_default();
         let note = first.note.map(|note| format!("{note}; measured by {}", names.join(", ")));
@@ -233,11 +261,20 @@ impl Elsewhere for Fleet {
         })
     }
 
+    fn on(&self) -> Result<String, Failure> {
+        let known = || self.on.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match known() {
+            Some(on) => Ok(on),
+            None => self.chosen().map(|_| known().unwrap_or_default()),
+        }
+    }
+
     fn limit(&self, profile: &TrafficProfile) -> Result<Rate, Failure> {
         let chosen = self.chosen()?;
         let line = ProfileLine::from(profile);
         let each = chosen.iter().map(|(who, _)| {
             let open = Open {
+                id: who.id.clone(),
                 schema: wire::SCHEMA.into(),
                 version: env!("CARGO_PKG_VERSION").into(),
                 session: String::new(),
@@ -307,6 +344,10 @@ fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
     match answer {
         Some(Answer::Done(done)) => Ok(done),
         Some(Answer::Failed(failed)) => Err(Undone { failure: failed.of(agent), is_absent: false }),
+        Some(Answer::Busy) => absent(
+            Failure::environment(format!("agent {agent}: it takes part in another measurement"))
+                .advice("wait until that has ended, or choose other agents"),
+        ),
         Some(Answer::Unknown) => {
             absent(Failure::environment(format!("agent {agent} was started again and knows of no session")))
         }
@@ -364,6 +405,19 @@ impl Coordinator {
         join_all(each).await.into_iter().collect()
     }
 
+    /// Has all open the target. Agents whose coordinator was killed are free when they have not heard of it for long enough.
+    fn opened(&self) -> Result<Vec<Ready>, Failure> {
+        let until = Instant::now() + FORGOTTEN + Duration::from_secs(1);
+        loop {
+            match self.bus.runtime().block_on(self.open_each(self.next)) {
+                Err(why) if why.is_absent && Instant::now() < until && !self.is_stopped() => {
+                    std::thread::sleep(Duration::from_millis(500));
+                }
+                done => return done.map_err(Failure::from),
+            }
+        }
+    }
+
     async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, Undone> {
         let open = Open { first_trial, ..agent.open.clone() };
         let answer =
@@ -371,15 +425,23 @@ impl Coordinator {
         done(answer, &agent.name)
     }
 
-    /// Arms an agent; one that was started again opens its target first.
     async fn arm(&self, agent: &AgentOf, arm: &Arm) -> Result<(), Undone> {
-        let ask_it = || ask(self.bus.client(), wire::ask(&agent.name, "arm"), bytes_of(arm), ARM_LASTS);
-        let mut answer: Option<Answer<()>> = ask_it().await;
-        if answer == Some(Answer::Unknown) {
-            self.open(agent, arm.trial).await?;
-            answer = ask_it().await;
+        let arm = Arm { id: agent.open.id.clone(), ..arm.clone() };
+        let answer = ask(self.bus.client(), wire::ask(&agent.name, "arm"), bytes_of(&arm), ARM_LASTS);
+        done(answer.await, &agent.name)
+    }
+
+    /// Meets those who have our agents' names now: one that was started again has another id.
+    fn meet_again(&mut self) -> Result<(), Failure> {
+        let there = who(&self.bus, None)?;
+        let is_ours = |who: &&Who| self.agents.iter().any(|agent| agent.name == who.name);
+        alone(there.iter().filter(is_ours))?;
+        for agent in &mut self.agents {
+            if let Some(who) = there.iter().find(|who| who.name == agent.name) {
+                agent.open.id.clone_from(&who.id);
+            }
         }
-        done(answer, &agent.name)
+        Ok(())
     }
 
     async fn arm_all(&self, arm: &Arm) -> Result<(), Undone> {
@@ -389,7 +451,9 @@ impl Coordinator {
     async fn offset_of(&self, agent: &AgentOf) -> Result<Offset, Undone> {
         match agent.has_our_clock {
             true => Ok(Offset::default()),
-            false => offset(&self.bus, &agent.name).await.map_or_else(|| done(None, &agent.name), Ok),
+            false => offset(&self.bus, &agent.name, &agent.open.id)
+                .await
+                .map_or_else(|| done(None, &agent.name), Ok),
         }
     }
 
@@ -421,7 +485,7 @@ impl Coordinator {
                     if Instant::now() > until || !why.is_absent {
                         return Err(why.into());
                     }
-                    std::thread::sleep(ARMED_AGAIN);
+                    self.meet_again()?;
                     is_open = false;
                 }
             }
@@ -435,6 +499,8 @@ impl Coordinator {
     /// What each agent tells of a trial, as long as it is there.
     fn collect(&mut self, attempt: u64, input: TrialInput) -> Result<Vec<Performed>, Failure> {
         let agents: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).collect();
+        let ids: BTreeMap<String, String> =
+            self.agents.iter().map(|agent| (agent.name.clone(), agent.open.id.clone())).collect();
         let drain = self.profile.drain;
         let until = Instant::now() + input.duration + drain.longest + drain.rest + self.patience + BEYOND;
         let mut told: BTreeMap<String, Told> = BTreeMap::new();
@@ -454,9 +520,10 @@ impl Coordinator {
                 asked = Instant::now();
                 for name in agents.iter().filter(|name| !told.contains_key(*name)) {
                     let (client, name, asks) = (self.bus.client().clone(), name.clone(), asks.clone());
+                    let id = ids[&name].clone();
                     self.bus.runtime().spawn(async move {
                         let there: Option<Clock> =
-                            ask(&client, wire::ask(&name, "clock"), Vec::new(), SILENT).await;
+                            ask(&client, wire::ask(&name, "clock"), id.into(), SILENT).await;
                         if there.is_some() {
                             let _ = asks.send(name);
                         }
@@ -512,6 +579,7 @@ impl Measurer for Coordinator {
         let begun = Instant::now();
         let number = self.next;
         let mut arm = Arm {
+            id: String::new(),
             session: self.session.clone(),
             trial: number,
             attempt: 0,
@@ -522,7 +590,7 @@ impl Measurer for Coordinator {
         let ahead = AHEAD + Duration::from_micros(200) * u32::try_from(self.agents.len()).unwrap_or(0);
         let starts_ns = clock::monotonic_ns() + i64::try_from(ahead.as_nanos()).unwrap_or(0);
         let at = self.agents.iter().zip(&offsets);
-        let at = at.map(|(agent, offset)| (agent.name.clone(), starts_ns + offset.ahead_ns)).collect();
+        let at = at.map(|(agent, offset)| (agent.open.id.clone(), starts_ns + offset.ahead_ns)).collect();
         self.bus.say(wire::GO, &Go { session: self.session.clone(), attempt: arm.attempt, at })?;
         let said = now_utc();
         self.next += 1;

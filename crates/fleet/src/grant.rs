@@ -72,7 +72,9 @@ pub struct Ceiling {
 pub struct Asked {
     /// Where to.
     pub target: SocketAddr,
-    /// Its share of the load, in packets a second.
+    /// What it would send, in words.
+    pub what: &'static str,
+    /// The most of it within any 100 ms, in packets a second.
     pub pps: f64,
     /// The same in bits a second of Ethernet frames.
     pub bps: f64,
@@ -168,8 +170,9 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
         _ => Ok(()),
     };
     let all = |pps: Option<u64>, bps: Option<u64>, trial_s: Option<u64>, whose: &str| {
-        within("a share of the load, in packets a second,", asked.pps, pps, whose)?;
-        within("a share of the load, in bits a second,", asked.bps, bps, whose)?;
+        let Asked { what, .. } = asked;
+        within(&format!("{what}, in packets a second within 100 ms,"), asked.pps, pps, whose)?;
+        within(&format!("{what}, in bits a second within 100 ms,"), asked.bps, bps, whose)?;
         within("a trial's length, in seconds,", asked.duration.as_secs_f64(), trial_s, whose)
     };
     all(ceiling.max_pps, ceiling.max_bps, ceiling.trial_max_s, "the agent's own configuration")?;
@@ -280,7 +283,14 @@ mod tests {
 
     fn asked(target: &str, pps: f64, seconds: u64, now: i64) -> Asked {
         let duration = Duration::from_secs(seconds);
-        Asked { target: target.parse().unwrap(), pps, bps: pps * 1000.0, duration, now }
+        Asked {
+            target: target.parse().unwrap(),
+            what: "a share of the load",
+            pps,
+            bps: pps * 1000.0,
+            duration,
+            now,
+        }
     }
 
     fn ceiling(issuer: &KeyPair) -> Ceiling {

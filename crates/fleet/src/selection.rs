@@ -52,6 +52,20 @@ impl Selection {
         word.split(',').map(one).collect::<Result<_, _>>().map(Self::Named)
     }
 
+    /// The words by which just these are chosen, whichever names and labels chose them.
+    pub fn word(&self, chosen: &[(Who, u32)]) -> String {
+        if let Self::Local(count) = self {
+            return format!("local:{count}");
+        }
+        let one = |(who, share): &(Who, u32)| match share {
+            1 => who.name.clone(),
+            share => format!("{}={share}", who.name),
+        };
+        let mut all: Vec<String> = chosen.iter().map(one).collect();
+        all.sort();
+        all.join(",")
+    }
+
     /// Those of the agents that are there which are meant, in the order of their names, with their shares.
     ///
     /// # Errors
@@ -81,7 +95,7 @@ impl Selection {
                 .advice("dropline fleet list  shows who is there; an agent is started by  dropline agent --join nats://HOST"));
             }
             for who in meant {
-                if chosen.iter().all(|(other, _)| other.name != who.name) {
+                if chosen.iter().all(|(other, _)| other.id != who.id) {
                     chosen.push((who.clone(), *share));
                 }
             }
@@ -98,6 +112,8 @@ mod tests {
         let labels = labels.iter().map(|label| (*label).to_owned()).collect();
         Who {
             name: name.into(),
+            id: format!("id-of-{name}"),
+            host: "host".into(),
             labels,
             version: "1".into(),
             schema: "1".into(),
@@ -119,6 +135,8 @@ mod tests {
         };
         assert_eq!(chosen("west=2,c").unwrap(), "a=2 b=2 c=1");
         assert_eq!(chosen("b=3,west").unwrap(), "b=3 a=1");
+        let selection = Selection::parse("west=2,c").unwrap();
+        assert_eq!(selection.word(&selection.of(&there).unwrap()), "a=2,b=2,c");
         let missing = chosen("wast").unwrap_err();
         assert_eq!(missing.exit_code(), 4);
         assert!(missing.to_string().contains("west"), "{missing}");

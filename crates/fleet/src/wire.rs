@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; another major one is refused.
-pub(crate) const SCHEMA: &str = "dropline-fleet/1";
+pub(crate) const SCHEMA: &str = "dropline-fleet/2";
 
 /// Asked of all: who is there?
 pub(crate) const WHO: &str = "fleet.who";
@@ -40,6 +40,12 @@ pub(crate) fn result(session: &str, agent: &str) -> String {
 pub struct Who {
     /// Its name.
     pub name: String,
+    /// Which of those that have this name: random, and another one each time that it is started.
+    #[serde(default)]
+    pub id: String,
+    /// The host that it runs on.
+    #[serde(default)]
+    pub host: String,
     /// Labels by which it is chosen too.
     #[serde(default)]
     pub labels: Vec<String>,
@@ -63,6 +69,8 @@ pub struct Who {
 /// Asks an agent to make a target ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Open {
+    /// Which agent is meant of those that hear it: an id, as that of [`Who`].
+    pub(crate) id: String,
     pub(crate) schema: String,
     pub(crate) version: String,
     pub(crate) session: String,
@@ -102,6 +110,8 @@ pub(crate) struct Ready {
 /// Asks an agent to be ready for a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Arm {
+    /// Which agent is meant, as in [`Open`].
+    pub(crate) id: String,
     pub(crate) session: String,
     pub(crate) trial: u64,
     /// How often agents were armed in this session: what one tells of an earlier time is of no trial.
@@ -119,7 +129,9 @@ pub(crate) enum Answer<T> {
     Done(T),
     /// It is not.
     Failed(Failed),
-    /// It knows of no such session.
+    /// It takes part in another session.
+    Busy,
+    /// It knows of no such session, or another agent of its name is meant.
     Unknown,
 }
 
@@ -165,11 +177,11 @@ pub(crate) struct Clock {
 pub(crate) struct Go {
     pub(crate) session: String,
     pub(crate) attempt: u64,
-    /// When, by each agent's own clock.
+    /// When, by each agent's own clock; by their ids.
     pub(crate) at: BTreeMap<String, i64>,
 }
 
-/// The coordinator of a session is there.
+/// The coordinator of a session is there. Who takes part in a session was asked to by its id: nobody else's lease is renewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Alive {
     pub(crate) session: String,

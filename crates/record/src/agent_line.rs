@@ -1,7 +1,7 @@
 //! One of several agents of a trial, as it is kept.
 
 use crate::Count;
-use dropline_trial::{Agent, AgentState};
+use dropline_trial::{Agent, AgentCounts, AgentState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,27 +10,28 @@ use serde::{Deserialize, Serialize};
 pub struct AgentLine {
     /// Its name.
     pub name: String,
-    /// Packets that left there.
-    pub offered: Count,
+    /// Packets that left there; null, as the other counts, where it did not tell: the trial's sums are without them.
+    pub offered: Option<Count>,
     /// Packets that came back there.
-    pub forwarded: Count,
+    pub forwarded: Option<Count>,
     /// max(0, offered − forwarded − generator_lost), there.
-    pub lost: Count,
+    pub lost: Option<Count>,
     /// Replies that its own socket dropped.
     #[serde(default)]
-    pub generator_lost: Count,
+    pub generator_lost: Option<Count>,
     /// What became of it.
     pub state: AgentState,
 }
 
 impl From<&Agent> for AgentLine {
     fn from(agent: &Agent) -> Self {
+        let count = |of: fn(AgentCounts) -> u64| agent.counts.map(|counts| Count(of(counts)));
         Self {
             name: agent.name.clone(),
-            offered: Count(agent.offered),
-            forwarded: Count(agent.forwarded),
-            lost: Count(agent.lost()),
-            generator_lost: Count(agent.generator_lost),
+            offered: count(|counts| counts.offered),
+            forwarded: count(|counts| counts.forwarded),
+            lost: count(AgentCounts::lost),
+            generator_lost: count(|counts| counts.generator_lost),
             state: agent.state,
         }
     }
@@ -39,12 +40,11 @@ impl From<&Agent> for AgentLine {
 impl AgentLine {
     /// What was stored.
     pub(crate) fn agent(&self) -> Agent {
-        Agent {
-            name: self.name.clone(),
-            state: self.state,
-            offered: self.offered.0,
-            forwarded: self.forwarded.0,
-            generator_lost: self.generator_lost.0,
-        }
+        let counts = self.offered.zip(self.forwarded).map(|(offered, forwarded)| AgentCounts {
+            offered: offered.0,
+            forwarded: forwarded.0,
+            generator_lost: self.generator_lost.map_or(0, |count| count.0),
+        });
+        Agent { name: self.name.clone(), state: self.state, counts }
     }
 }

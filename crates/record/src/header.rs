@@ -35,6 +35,9 @@ pub struct Header {
     pub search: Option<SearchLine>,
     /// In words, how packets are sent and received.
     pub generator: Option<String>,
+    /// The agents that perform the trials, as `--on` takes them: `local:2`, or names with shares; absent where this process does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// What the generator was measured to offer to our own reflector, in packets a second.
     pub generator_limit_pps: Option<f64>,
     /// The machine.
@@ -42,10 +45,20 @@ pub struct Header {
 }
 
 impl Header {
+    /// Who performs its trials, in words.
+    pub fn measured_by(&self) -> String {
+        measured_by(self.on.as_deref())
+    }
+
     /// Whether the record is of one trial that nothing was concluded from: made by `trial` or `watch`.
     pub fn is_of_one_trial(&self) -> bool {
         matches!(self.verb.as_str(), "trial" | "watch")
     }
+}
+
+/// Who performs trials that were asked for by these words of `--on`.
+pub fn measured_by(on: Option<&str>) -> String {
+    on.map_or_else(|| "one process".to_owned(), |on| format!("agents {on}"))
 }
 
 /// The traffic profile (RFC 9971): everything about the traffic but load and duration.

@@ -54,7 +54,7 @@ pub use environment::Environment;
 pub use explained::ExplainedLine;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
-pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine};
+pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine, measured_by};
 pub use indexed::{
     AddedLine, AddedWord, IndexLine, IndexedGoal, IndexedTrial, Listed, Pruned, PrunedLine, Reindexed,
 };

@@ -326,6 +326,7 @@ mod tests {
             profile: ProfileLine::from(&TrafficProfile::default()),
             search: None,
             generator: None,
+            on: None,
             generator_limit_pps: None,
             environment: Environment::default(),
         }

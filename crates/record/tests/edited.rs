@@ -107,6 +107,7 @@ fn header(profile: &TrafficProfile, goals: &[dropline_search::Goal]) -> Header {
         profile: ProfileLine::from(profile),
         search: Some(search),
         generator: None,
+        on: None,
         generator_limit_pps: None,
         environment: Environment::default(),
     }

@@ -93,6 +93,7 @@ fn header(verb: &str, profile: &TrafficProfile, goals: &[dropline_search::Goal])
         profile: ProfileLine::from(profile),
         search: (!goals.is_empty()).then_some(search),
         generator: None,
+        on: None,
         generator_limit_pps: None,
         environment: Environment::default(),
     }

@@ -10,13 +10,26 @@ pub(crate) fn facts(trial: &TrialLine) -> Vec<(String, String)> {
     agents.chain(start).collect()
 }
 
+/// What is said behind a count that lacks those of agents that did not tell.
+pub(crate) fn lacking(trial: &TrialLine) -> String {
+    let silent = trial.agents.iter().filter(|agent| agent.offered.is_none());
+    let names: Vec<&str> = silent.map(|agent| agent.name.as_str()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; of {} not known", names.join(", ")),
+    }
+}
+
 fn agent_words(agent: &AgentLine) -> String {
-    let counts = format!(
-        "offered{JOIN}{}, forwarded{JOIN}{}, lost{JOIN}{}",
-        number::count(agent.offered.0),
-        number::count(agent.forwarded.0),
-        number::count(agent.lost.0)
-    );
+    let counts = match (agent.offered, agent.forwarded, agent.lost) {
+        (Some(offered), Some(forwarded), Some(lost)) => format!(
+            "offered{JOIN}{}, forwarded{JOIN}{}, lost{JOIN}{}",
+            number::count(offered.0),
+            number::count(forwarded.0),
+            number::count(lost.0)
+        ),
+        _ => "what it sent is not known, and in no count".to_owned(),
+    };
     match agent.state {
         AgentState::Whole => counts,
         other => format!("{}; {counts}", other.words()),
@@ -34,6 +47,20 @@ fn start_words(start: &CommonStart) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_agent_sent_that_did_not_tell_is_not_known_and_not_0() {
+        let silent = AgentLine {
+            name: "west-1".into(),
+            offered: None,
+            forwarded: None,
+            lost: None,
+            generator_lost: None,
+            state: AgentState::Silent,
+        };
+        let words = agent_words(&silent);
+        assert!(words.contains("not known") && !words.contains('0'), "{words}");
+    }
 
     #[test]
     fn a_start_says_by_which_clocks_it_is_known() {

@@ -131,6 +131,14 @@ impl Target {
         Self { elsewhere: Some(Performers(performers)), ..self }
     }
 
+    /// Who performs its trials, in the words by which they are asked for; `None` where this process does.
+    ///
+    /// # Errors
+    /// If they are not there.
+    pub fn on(&self) -> Result<Option<String>, Failure> {
+        self.elsewhere.as_ref().map(|Performers(elsewhere)| elsewhere.on()).transpose()
+    }
+
     /// Whether its generator waits for the start of a trial by itself, its sockets open and its schedule drawn
     /// ([`Opening::together`]).
     pub fn starts_together(&self) -> bool {

@@ -32,6 +32,12 @@ pub trait Elsewhere: Send + Sync {
     /// If it cannot be made ready.
     fn open(&self, target: &Target, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure>;
 
+    /// Who performs them, in the words by which they are asked for.
+    ///
+    /// # Errors
+    /// If they are not there.
+    fn on(&self) -> Result<String, Failure>;
+
     /// What all that perform them can send together, in packets a second.
     ///
     /// # Errors

@@ -10,6 +10,13 @@ pub struct Agent {
     pub name: String,
     /// What became of it.
     pub state: AgentState,
+    /// What it counted; `None` where it did not tell: that is not known.
+    pub counts: Option<AgentCounts>,
+}
+
+/// What an agent counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentCounts {
     /// Packets that left there.
     pub offered: u64,
     /// Packets that came back there.
@@ -18,9 +25,9 @@ pub struct Agent {
     pub generator_lost: u64,
 }
 
-impl Agent {
+impl AgentCounts {
     /// Packets that were lost of what it sent.
-    pub fn lost(&self) -> u64 {
+    pub fn lost(self) -> u64 {
         self.offered.saturating_sub(self.forwarded).saturating_sub(self.generator_lost)
     }
 }

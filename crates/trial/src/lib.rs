@@ -32,7 +32,7 @@ pub mod trial_input;
 mod waiting;
 pub mod wakeups;
 
-pub use agent::{Agent, AgentState, CommonStart};
+pub use agent::{Agent, AgentCounts, AgentState, CommonStart};
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Share, Think};
 pub use arrival_fidelity::{ArrivalFidelity, Departed, Fidelity, Observed, SampledLateness, Spaced, Thought};
 pub use caveat::Caveat;

@@ -89,6 +89,7 @@ pub fn back_to_back(
         profile: ProfileLine::from(&plan.profile),
         search: None,
         generator: opened.generator,
+        on: plan.target.on().unwrap_or_default(),
         generator_limit_pps: None,
         environment: environment::capture(&conditions.command_line),
     };

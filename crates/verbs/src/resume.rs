@@ -4,21 +4,31 @@ use crate::goals;
 use crate::plan::{AlgorithmPlan, SearchPlan};
 use crate::unsound::{ratio, unsound};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{GoalLine, ProfileLine, Record};
+use dropline_record::{GoalLine, Header, ProfileLine, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
 use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, TrafficProfile};
 use std::time::Duration;
 
-/// The command that goes on with a record, to be copied: a target that is a program has to be typed again.
-pub fn going_on(path: &str, target: &str) -> String {
+/// Where agents are, as it stands in a command to be copied: no record has the address of their server.
+pub const JOIN: &str = "--join nats://HOST";
+
+/// The command that goes on with a record, to be copied: a target that is a program has to be typed again, and agents that measured
+/// have to be asked again.
+pub fn going_on(path: &str, header: &Header) -> String {
+    let target = &header.target;
     let again = match Target::parse(target) {
         Ok(parsed) if parsed.starts_a_program() || parsed.name_to_ask_for().is_some() => {
             format!(" {}", quoted(target))
         }
         _ => String::new(),
     };
-    format!("dropline search --resume {}{again}", quoted(path))
+    let on = match header.on.as_deref() {
+        Some(on) if on.starts_with("local:") => format!(" --on {}", quoted(on)),
+        Some(on) => format!(" --on {} {JOIN}", quoted(on)),
+        None => String::new(),
+    };
+    format!("dropline search --resume {}{again}{on}", quoted(path))
 }
 
 impl SearchPlan {

@@ -166,6 +166,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
         profile: ProfileLine::from(&plan.profile),
         search: Some(plan.line()),
         generator: opened.generator.clone(),
+        on: plan.target.on().unwrap_or_default(),
         generator_limit_pps: conditions.generator_limit.map(Rate::as_pps),
         environment,
     }

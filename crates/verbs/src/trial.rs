@@ -68,6 +68,7 @@ pub fn trial(
         profile,
         search: None,
         generator: opened.generator,
+        on: plan.target.on().unwrap_or_default(),
         generator_limit_pps: None,
         environment,
     };

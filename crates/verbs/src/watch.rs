@@ -72,6 +72,7 @@ pub fn watch(
             },
             search: None,
             generator: None,
+            on: None,
             generator_limit_pps: None,
             environment: environment.clone(),
         }

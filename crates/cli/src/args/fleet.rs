@@ -1,7 +1,8 @@
 //! Flags about agents: which perform the trials, and where they are met.
 
 use clap::Args;
-use std::path::PathBuf;
+use dropline_failure::quoted;
+use std::path::{Path, PathBuf};
 
 /// Who performs the trials.
 #[derive(Args, Debug, Default)]
@@ -16,6 +17,17 @@ pub(crate) struct FleetArgs {
     /// File with what the agents may send beyond loopback, as dropline fleet grant writes it; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub(crate) grant: Vec<PathBuf>,
+}
+
+impl FleetArgs {
+    /// The words that lead to the agents again.
+    pub(crate) fn joined(&self) -> String {
+        let file = |flag: &str, path: &Path| format!("{flag} {}", quoted(&path.to_string_lossy()));
+        let join = self.server.join.iter().map(|url| format!("--join {}", quoted(url)));
+        let creds = self.server.creds.iter().map(|path| file("--creds", path));
+        let grants = self.grant.iter().map(|path| file("--grant", path));
+        join.chain(creds).chain(grants).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Where agents are met.

@@ -88,7 +88,6 @@ fn ceiling(config: Option<&Path>) -> Result<Ceiling, Failure> {
 }
 
 fn host_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let legal = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '-' };
-    name.trim().chars().map(legal).take(32).collect()
+    agent::host().chars().map(legal).take(32).collect()
 }

@@ -74,10 +74,10 @@ pub(crate) struct GrantArgs {
     /// Where to: ADDRESS, ADDRESS/BITS, or either with :PORT; may be repeated.
     #[arg(long, value_name = "RANGE", required = true)]
     pub(crate) target: Vec<String>,
-    /// Packets a second that this agent may send, at most.
+    /// Packets a second that this agent may send, at most, within any 100 ms.
     #[arg(long, value_name = "N")]
     pub(crate) max_pps: u64,
-    /// Bits a second of Ethernet frames that it may send, at most [default: as many as the packets have].
+    /// Bits a second of Ethernet frames that it may send, at most, within any 100 ms [default: as many as the packets have].
     #[arg(long, value_name = "N")]
     pub(crate) max_bps: Option<u64>,
     /// How long it holds, from now on.
@@ -174,11 +174,14 @@ fn there(fleet: &Fleet) -> Result<Vec<Who>, Failure> {
 }
 
 fn list(fleet: &Fleet) -> Result<u8, Failure> {
-    let mut rows = vec![["agent", "labels", "dropline", "CPUs", "now", "may send to"].map(str::to_owned)];
+    let mut rows =
+        vec![["agent", "id", "host", "labels", "dropline", "CPUs", "now", "may send to"].map(str::to_owned)];
     for who in there(fleet)? {
         let now = if who.session.is_some() { "measures" } else { "waits" };
         rows.push([
             who.name,
+            who.id,
+            who.host,
             who.labels.join(","),
             who.version,
             who.cpus.to_string(),
@@ -230,6 +233,12 @@ fn doctor(fleet: &Fleet) -> Result<u8, Failure> {
         }
         if who.cpus < 2 {
             said.push(format!("{name} has one CPU: its sender and its receiver wait for one another"));
+        }
+        if there.iter().filter(|other| other.name == who.name).count() > 1 {
+            said.push(format!(
+                "{name} ({} on host {}) is not the only one of that name: a measurement refuses it",
+                who.id, who.host
+            ));
         }
         if who.session.is_some() {
             said.push(format!("{name} takes part in a measurement now, and refuses another one"));

@@ -4,7 +4,7 @@ mod gate;
 
 use super::filing::Filing;
 use super::{DONE, FAILED, conditions, not_valid, say_kept, style, style_of};
-use crate::args::SearchArgs;
+use crate::args::{FleetArgs, SearchArgs};
 use crate::fleet::Performers;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -15,7 +15,7 @@ use dropline_targets::Target;
 use dropline_trial::Rate;
 use dropline_verbs::observer::Watcher as _;
 use dropline_verbs::plan::SearchPlan;
-use dropline_verbs::resume::going_on;
+use dropline_verbs::resume::{JOIN, going_on};
 use dropline_verbs::search::{Conditions, Finished};
 use dropline_verbs::validity;
 use gate::{Gate, Held};
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     progress.printed()?;
     if !paths.is_empty() && !args.json_or_lines() {
         let is_broken = failures.last().is_some_and(Option::is_some);
-        let rows = next_command(&paths, &records, is_broken);
+        let rows = next_command(&args.fleet, &paths, &records, is_broken);
         out::print(&out::commands(&rows, style().width))?;
     }
     if let Some(failure) = failures.into_iter().flatten().next() {
@@ -279,7 +279,12 @@ fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) ->
 
 /// What to do with the records, a label and a command each; `is_broken` says that the last of them lacks something, if
 /// only its last line.
-fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> Vec<(&'static str, String)> {
+fn next_command(
+    fleet: &FleetArgs,
+    paths: &[PathBuf],
+    records: &[Record],
+    is_broken: bool,
+) -> Vec<(&'static str, String)> {
     let path = quoted_path(&paths[0]);
     let last = paths.last().filter(|_| is_broken);
     let has_more = |record: &Record| record.ended_by() != Some(EndWord::EndingFailed);
@@ -287,7 +292,9 @@ fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> Vec<(
         .iter()
         .zip(records)
         .find(|(path, record)| (!record.is_finished() || last == Some(*path)) && has_more(record));
-    let go_on = cut_off.map(|(path, record)| going_on(&path.to_string_lossy(), &record.header.target));
+    let go_on = cut_off.map(|(path, record)| {
+        going_on(&path.to_string_lossy(), &record.header).replace(JOIN, &fleet.joined())
+    });
     let all = || ("records", format!("{path} and {} more", records.len() - 1));
     match (records, go_on) {
         ([_], Some(command)) => vec![("record", path), ("resume", command)],

@@ -9,9 +9,10 @@ use dropline_record::{ProfileLine, Purpose, TrialLine};
 use dropline_targets::{AnyMeasurer, Opening, Target};
 use dropline_traffic::{Moving, Starter, Together};
 use dropline_trial::{
-    AgentState, Arrival, Drain, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
+    AgentState, Arrival, Drain, GapLaw, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
 };
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
@@ -29,6 +30,12 @@ pub(super) enum Task {
 /// So often a result is told that nobody says to have heard, a second each.
 const TELLS: u32 = 30;
 
+/// Within so long a grant holds.
+const WINDOW_NS: u64 = 100_000_000;
+const WINDOWS_A_SECOND: f64 = 10.0;
+/// So many packets ask a target, one after the other, before each stream does.
+const ASKED_FIRST: usize = 5;
+
 pub(super) struct Performer {
     settings: Settings,
     bus: Arc<Bus>,
@@ -43,8 +50,8 @@ struct Session {
     profile: TrafficProfile,
     opening: Opening,
     share: Share,
-    /// What it may send, where somebody granted it.
-    grant: Option<Grant>,
+    /// What it may send, where somebody granted it: by any of these.
+    grants: Vec<Grant>,
     /// None after a failure: it is opened again.
     measurer: Option<AnyMeasurer>,
     /// Number of the trial that the measurer performs next.
@@ -90,7 +97,7 @@ impl Performer {
         let target = self.target(&open.target, open.shares.len() > 1)?;
         let share = Share::new(open.index, &open.shares)
             .ok_or_else(|| Failure::usage("a share of the load must be above zero"))?;
-        let grant = self.grant(&open.grants)?;
+        let grants = self.grants(&open.grants)?;
         let mut profile = profile(&open.profile)?;
         profile.arrival = profile.arrival.shared(share.clone());
         let starter: Arc<dyn Starter> = Arc::<Shared>::clone(&self.shared);
@@ -109,34 +116,32 @@ impl Performer {
             profile,
             opening,
             share,
-            grant,
+            grants,
             measurer: None,
             next: open.first_trial,
         };
         // Before the first packet, which asks whether anybody is there.
-        session.may_send(Rate::LOWEST, Duration::ZERO, &self.settings.ceiling)?;
+        session.may_ask(&self.settings.ceiling)?;
         let ready = session.open(open.first_trial)?;
         self.session = Some(session);
         Ok(ready)
     }
 
-    /// The grant that is for this agent, where there is one.
-    fn grant(&self, grants: &[Signed]) -> Result<Option<Grant>, Failure> {
+    /// The grants that are for this agent, where there are some.
+    fn grants(&self, grants: &[Signed]) -> Result<Vec<Grant>, Failure> {
         let mut ceiling = self.settings.ceiling.clone();
         let mut heard = self.shared.heard();
         ceiling.revoked.extend(heard.revoked.iter().cloned());
         let each: Vec<_> = grants.iter().map(|signed| signed.of(&self.settings.name, &ceiling)).collect();
-        let mut why = None;
+        let (mut good, mut why) = (Vec::new(), None);
         for one in each {
             match one {
-                Ok(grant) => {
-                    heard.grant = Some(grant.id.clone());
-                    return Ok(Some(grant));
-                }
+                Ok(grant) => good.push(grant),
                 Err(refused) => why = Some(refused),
             }
         }
-        why.map_or(Ok(None), Err)
+        heard.grants = good.iter().map(|grant| grant.id.clone()).collect();
+        why.filter(|_| good.is_empty()).map_or(Ok(good), Err)
     }
 
     /// The target, if this agent may open it.
@@ -183,7 +188,7 @@ impl Performer {
         };
         let load = session.share.of(Rate::from_millipps(arm.load_millipps));
         let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
-        let at_most = match session.may_send(input.load, input.duration, &self.settings.ceiling) {
+        let at_most = match session.may_send(arm.trial, input, &self.settings.ceiling) {
             Ok(at_most) => at_most,
             Err(why) => {
                 let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
@@ -201,6 +206,8 @@ impl Performer {
         self.shared.lease.end();
         let mut heard = self.shared.heard();
         let (missed, late) = (heard.missed, heard.late);
+        // Nobody waits for what became of a trial that was called off: to tell it again would keep the next one waiting.
+        let times = if heard.starts_ns.is_some() { TELLS } else { 1 };
         if let Some(tell) = heard.armed.take() {
             // It never was ready: whoever armed it is told why.
             let failure = measured.err().unwrap_or_else(Failure::interrupted);
@@ -226,13 +233,13 @@ impl Performer {
                 told.failed = (!Failed::is_interruption(&why)).then(|| (&why).into());
             }
         }
-        self.tell(&arm.session, &told);
+        self.tell(&arm.session, &told, times);
     }
 
     /// Tells a result until it is heard, or nobody wants it any more.
-    fn tell(&self, session: &str, told: &Told) {
+    fn tell(&self, session: &str, told: &Told, times: u32) {
         let subject = wire::result(session, &self.settings.name);
-        for _ in 0..TELLS {
+        for _ in 0..times {
             let client = self.bus.client();
             let heard = ask::<bool>(client, subject.clone(), bytes_of(told), Duration::from_secs(1));
             if self.bus.runtime().block_on(heard).is_some() {
@@ -264,16 +271,49 @@ impl Session {
     /// Whether so much may be sent for so long; the time in which it may, where that ends.
     fn may_send(
         &self,
-        load: Rate,
+        trial: u64,
+        input: TrialInput,
+        ceiling: &Ceiling,
+    ) -> Result<Option<Duration>, Failure> {
+        let is_bound = !self.grants.is_empty() || ceiling.max_pps.or(ceiling.max_bps).is_some();
+        let arrival = &self.profile.arrival;
+        let is_even = matches!(arrival.gap_law(input.load), GapLaw::Equal { .. });
+        let peak_pps = match is_bound && !is_even {
+            true => peak_pps(arrival.departures(input, self.profile.trial_seed(trial))),
+            false => 0.0,
+        };
+        self.may("its share of the load", input.load.as_pps().max(peak_pps), input.duration, ceiling)
+    }
+
+    /// Whether the target may be asked whether it is there, and answers each stream.
+    fn may_ask(&self, ceiling: &Ceiling) -> Result<Option<Duration>, Failure> {
+        let at_once = ASKED_FIRST + self.profile.streams.len();
+        self.may(
+            "what asks the target whether it answers",
+            at_once as f64 * WINDOWS_A_SECOND,
+            Duration::ZERO,
+            ceiling,
+        )
+    }
+
+    /// Whether one of the grants allows so much, or none is needed.
+    fn may(
+        &self,
+        what: &'static str,
+        pps: f64,
         duration: Duration,
         ceiling: &Ceiling,
     ) -> Result<Option<Duration>, Failure> {
         let Some(target) = self.target.address()? else { return Ok(None) };
-        let pps = load.as_pps();
         let bps = pps * f64::from(self.profile.packet.frame_bytes()) * 8.0;
         let now = dropline_archive::clock::now_s();
-        let until = grant::check(&Asked { target, pps, bps, duration, now }, self.grant.as_ref(), ceiling)?;
-        Ok(until.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))))
+        let asked = Asked { target, what, pps, bps, duration, now };
+        let by = |grant: Option<&Grant>| grant::check(&asked, grant, ceiling);
+        let mut found = self.grants.first().map_or_else(|| by(None), |first| by(Some(first)));
+        for grant in self.grants.iter().skip(1) {
+            found = found.or_else(|_| by(Some(grant)));
+        }
+        Ok(found?.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))))
     }
 
     fn measure(&mut self, trial: u64, input: TrialInput, shared: &Shared) -> Result<Trial, Failure> {
@@ -292,6 +332,19 @@ impl Session {
         }
         measured
     }
+}
+
+/// The most packets of any 100 ms, as a rate: one at the end of them is not within them.
+fn peak_pps(departures: impl Iterator<Item = u64>) -> f64 {
+    let (mut within, mut most) = (VecDeque::new(), 0);
+    for due in departures {
+        within.push_back(due);
+        while within.front().is_some_and(|first| due - first >= WINDOW_NS) {
+            within.pop_front();
+        }
+        most = most.max(within.len());
+    }
+    most as f64 * WINDOWS_A_SECOND
 }
 
 fn answer<T: Serialize>(tell: oneshot::Sender<Vec<u8>>, done: Result<T, Failure>) {
@@ -326,4 +379,22 @@ fn profile(line: &ProfileLine) -> Result<TrafficProfile, Failure> {
         },
         seed: line.seed,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_is_held_against_the_most_of_any_100_ms_and_not_the_mean() {
+        let input = TrialInput { load: Rate::pps(1000.0).unwrap(), duration: Duration::from_secs(2) };
+        let peak = |word: &str| peak_pps(word.parse::<Arrival>().unwrap().departures(input, 11));
+        assert_eq!(peak("constant"), 1000.0);
+        for (word, least) in
+            [("bursts:size=500", 5000.0), ("onoff:on=100ms,off=900ms", 3000.0), ("poisson", 1010.0)]
+        {
+            assert!(peak(word) >= least, "{word}: {}", peak(word));
+        }
+        assert_eq!(peak_pps([0, WINDOW_NS - 1, WINDOW_NS].into_iter()), 20.0);
+    }
 }

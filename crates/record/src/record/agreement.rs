@@ -256,8 +256,8 @@ fn counts(line: &TrialLine) -> Result<(), String> {
     }
     directions(line)?;
     if !line.agents.is_empty() {
-        let sum = |of: fn(&AgentLine) -> Count| {
-            line.agents.iter().map(of).fold(0u64, |sum, packets| sum.saturating_add(packets.0))
+        let sum = |of: fn(&AgentLine) -> Option<Count>| {
+            line.agents.iter().filter_map(of).fold(0u64, |sum, packets| sum.saturating_add(packets.0))
         };
         same(itself, "the sum of what agents offered", sum(|one| one.offered), "offered", line.offered.0)?;
         same(

@@ -81,13 +81,14 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
             time_words(record, trial)
         ),
     };
-    page.fact("offered", &offered);
-    page.fact("forwarded", &number::count(trial.forwarded.0));
+    let lacking = crate::agents::lacking(trial);
+    page.fact("offered", &format!("{offered}{lacking}"));
+    page.fact("forwarded", &format!("{}{lacking}", number::count(trial.forwarded.0)));
     let ratio = trial.loss_ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
     let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
         format!(", {} of them perhaps not the target's doing", number::count(ours))
     });
-    let lost = format!("{}{ratio}{ours}", number::count(trial.lost.0));
+    let lost = format!("{}{ratio}{ours}{lacking}", number::count(trial.lost.0));
     let ink = if trial.lost.0 > 0 { Ink::Lost } else { Ink::Plain };
     page.fact_in("lost", ink, &lost);
     let lost_at = traffic::lost_at([trial]);

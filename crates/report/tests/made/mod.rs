@@ -177,6 +177,7 @@ impl Made {
                 }),
             }),
             generator: service.then(|| "sendmmsg x32 on cpu 0, spinning receive on cpu 1".into()),
+            on: None,
             generator_limit_pps: service.then_some(412e3),
             environment: environment(),
         }

@@ -5,7 +5,7 @@
 
 use super::{Slice, Trial};
 use crate::trial::disturbance::Disturbance;
-use crate::{Agent, AgentState, Caveat, Delay, Extra, Replied, TargetActivity, TrialInput};
+use crate::{Agent, AgentCounts, AgentState, Caveat, Delay, Extra, Replied, TargetActivity, TrialInput};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -82,14 +82,14 @@ impl Trial {
 }
 
 fn agent(performed: &Performed) -> Agent {
-    let count = |of: fn(&Trial) -> u64| performed.trial.as_ref().map_or(0, of);
-    Agent {
-        name: performed.name.clone(),
-        state: performed.state,
-        offered: count(|trial| trial.offered),
-        forwarded: count(|trial| trial.forwarded),
-        generator_lost: count(|trial| trial.generator_lost),
-    }
+    let counted = performed.trial.as_ref().map(|trial| AgentCounts {
+        offered: trial.offered,
+        forwarded: trial.forwarded,
+        generator_lost: trial.generator_lost,
+    });
+    // One that never started sent nothing; what another sent that tells nothing is not known.
+    let nothing = || (performed.state == AgentState::NotStarted).then(AgentCounts::default);
+    Agent { name: performed.name.clone(), state: performed.state, counts: counted.or_else(nothing) }
 }
 
 fn agents_lost(performed: &[Performed]) -> Option<Caveat> {
@@ -263,7 +263,7 @@ mod tests {
             (trial.intended, trial.offered, trial.forwarded, trial.lost()),
             (Some(1000), 1000, 991, 9)
         );
-        assert_eq!(trial.agents.iter().map(Agent::lost).collect::<Vec<_>>(), [0, 10]);
+        assert_eq!(trial.agents.iter().map(|one| one.counts.unwrap().lost()).collect::<Vec<_>>(), [0, 10]);
         assert!(trial.caveats.is_empty(), "{:?}", trial.caveats);
     }
 
@@ -275,6 +275,8 @@ mod tests {
         assert!(trial.caveats.iter().any(Caveat::invalidates));
         assert_eq!(trial.caveats[0].code(), "agents_lost");
         assert!(trial.caveats[0].to_string().contains("b (not heard of again)"), "{}", trial.caveats[0]);
+        assert!(trial.agents[0].counts.is_some());
+        assert_eq!(trial.agents[1].counts, None, "what it sent is not known, and not 0");
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Searched {
         };
         if record.trials.is_empty() {
             return Err(Failure::usage(format!("{name} is a search without a trial: it knows nothing yet"))
-                .advice(format!("resume it:  {}", going_on(name, &record.header.target))));
+                .advice(format!("resume it:  {}", going_on(name, &record.header))));
         }
         Ok(Self { name: name.into(), record, answers })
     }

@@ -226,6 +226,7 @@ impl Turns {
             profile: ProfileLine::from(&self.profile),
             search: None,
             generator: opened[0].generator.clone(),
+            on: a.on().unwrap_or_default(),
             generator_limit_pps: None,
             environment: environment::capture(&conditions.command_line),
         }

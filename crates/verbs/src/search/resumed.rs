@@ -8,7 +8,7 @@ use crate::resume::going_on;
 use crate::validity::is_generators;
 use dropline_archive::record_file::{Keeper, read_record};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{BROKEN, CaveatLine, EndWord, Record};
+use dropline_record::{BROKEN, CaveatLine, EndWord, Record, measured_by};
 use dropline_search::{Limits, Search};
 use dropline_trial::number_of;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub fn resume(
     record.reading.extend(spent);
     if goes_on && plan.target.is_refused() {
         let word = quoted(&record.header.target);
-        let again = going_on(&path.to_string_lossy(), &record.header.target);
+        let again = going_on(&path.to_string_lossy(), &record.header);
         let would = match plan.target.name_to_ask_for() {
             Some(_) => "ask the network for the host of",
             None => "start a program,",
@@ -66,6 +66,7 @@ pub fn resume(
     }
     if goes_on {
         asks_the_same(plan, &record, path)?;
+        measured_by_the_same(plan, &record, path)?;
     }
     let earlier = broken_off(&record);
     let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher, earlier };
@@ -156,7 +157,7 @@ fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Fa
     {
         return Err(no_search_of_ours(path, &what));
     }
-    let as_it_was = going_on(&path.to_string_lossy(), &record.header.target);
+    let as_it_was = going_on(&path.to_string_lossy(), &record.header);
     Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
         .advice(format!("to resume it as it was:  {as_it_was}")))
 }
@@ -177,6 +178,22 @@ fn asks_the_same(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), 
         file.display()
     ))
     .advice("put the file back as it was then, or begin a new search, into another file"))
+}
+
+/// Refuses other generators than those of the trials that are there: one process, or other agents, offer what they can and not what
+/// those could, and the answer would be of both.
+fn measured_by_the_same(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Failure> {
+    let (before, now) = (record.header.on.as_deref(), plan.target.on()?);
+    if now.as_deref() == before {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{}: its trials were measured by {}, and now {} would measure: the answer would be of both",
+        path.display(),
+        record.header.measured_by(),
+        measured_by(now.as_deref())
+    ))
+    .advice(format!("to resume it as it was:  {}", going_on(&path.to_string_lossy(), &record.header))))
 }
 
 /// Not even the plan that is read from the record is that of the record.

@@ -106,7 +106,7 @@ fn doubts(side: &Searched) -> Vec<CaveatLine> {
             format!(
                 "{name}: the search did not finish, and what it knew after {} is compared; resume it:  {}",
                 number_of(record.trials.len(), "trial"),
-                going_on(name, &record.header.target)
+                going_on(name, &record.header)
             ),
         ));
     }
@@ -219,6 +219,7 @@ fn conditions(record: &Record) -> Vec<(&'static str, &'static str, Option<String
         ("algorithm_differs", "level", level),
         ("environment_differs", "version of dropline", Some(environment.dropline.clone())),
         ("environment_differs", "generator", header.generator.clone()),
+        ("environment_differs", "measured by", Some(header.measured_by())),
         ("environment_differs", "kernel", environment.kernel.clone()),
         ("environment_differs", "system", environment.os.clone()),
         ("environment_differs", "processor", environment.cpu.clone()),
