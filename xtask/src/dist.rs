@@ -1,5 +1,5 @@
-//! What users install: a package for Debian, an archive, an image that holds one static program, and a wheel for Python. The same
-//! commit gives the same bytes wherever it is built.
+//! What users install: a package for Debian, an archive, an image that holds one static program, and a wheel for Python. No
+//! file names the directory or the time in which it was built.
 
 use crate::{Done, root, run, run_in, target};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// A larger program would be a mistake: so much is promised, and more by what one holds that needs no library.
-const MOST_BYTES: u64 = 12 << 20;
+const MOST_BYTES: u64 = 15 << 20;
 const MORE_ALONE: u64 = 3 << 19;
 const MOST_OF_WHEEL: u64 = 7 << 19;
 /// Shells, and where Debian keeps the completions of each.
