@@ -51,7 +51,7 @@ pub(crate) fn order(told: &[Told]) -> Option<(Order, f64)> {
 
 /// The same where it is looked at once more: twice as many looks find as much by chance.
 pub(crate) fn order_once_more(told: &[Told]) -> Option<(Order, f64)> {
-    order(told).filter(|(_, by_chance)| *by_chance <= RARE / 5.0)
+    order(told).filter(|(_, by_chance)| *by_chance <= RARE / 9.0)
 }
 
 /// Whether trials show that the target became another one.
