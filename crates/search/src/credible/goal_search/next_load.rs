@@ -108,14 +108,14 @@ impl GoalSearch {
         ends.find_map(load)
     }
 
-    /// Above the highest upper end, where the last trial did not fail at all: nothing but a trial that fails shows that the target
+    /// Above the highest upper end, where neither of the last two trials failed: nothing but a trial that fails shows that the target
     /// did not become faster. It is the last one, after probes where there are any.
     pub(super) fn stale(&self) -> Option<Rate> {
         let is_last = self.is_probed || !self.goals.iter().any(is_zero_loss);
         if !is_last || self.unsettled().next().is_some() {
             return None;
         }
-        (self.met_since > 0).then(|| self.check(0)).flatten()
+        (self.met_since > 1).then(|| self.check(0)).flatten()
     }
 
     /// The same, where so many trials met all goals since one failed, at those of the last ones. Where these passed the end already, it is farther
