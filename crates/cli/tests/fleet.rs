@@ -389,6 +389,31 @@ fn a_server_that_is_killed_ends_the_load_and_the_trial_is_void() {
     fleet.bench.done(&["report", "server.jsonl"]);
 }
 
+/// A server that does not come back ends a search, with what it measured, and not its user's patience.
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_search_whose_server_stays_away_ends_and_says_so() {
+    let echo = Echo::start();
+    let mut fleet = Fleet::start(&["a", "b"]);
+    let target = echo.target();
+    let on = ["--on", "a,b", "--max-load=20kpps", "--budget=300s", "-q", "-o", "away.jsonl"];
+    let words = fleet.words(&[&["search", &target][..], &on].concat());
+    let mut command = fleet.bench.command(&words);
+    let searching = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    echo.wait_for_load();
+    fleet.server.kill().unwrap();
+    fleet.server.wait().unwrap();
+    let killed = Instant::now();
+    let ended = searching.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(4), "{said}");
+    assert!(said.contains("the nats-server that connects the agents is gone"), "{said}");
+    // Most of its budget is left: it ended because of the server.
+    assert!(killed.elapsed() < Duration::from_secs(120), "{:?}", killed.elapsed());
+    assert!(fleet.bench.path("away.jsonl").exists());
+    fleet.serve();
+}
+
 #[test]
 #[ignore = "needs nats-server: make test-fleet"]
 fn an_agent_that_stood_still_sends_nothing_when_it_runs_again() {

@@ -1,5 +1,6 @@
 //! A connection to a NATS server, for threads that wait.
 
+use async_nats::connection::State;
 use async_nats::{Client, ConnectOptions, Subscriber};
 use dropline_failure::{Failure, quoted_path};
 use serde::Serialize;
@@ -10,6 +11,9 @@ use tokio::runtime::Runtime;
 
 /// So long the first connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
+
+/// So long a message may take on its way to the server.
+const SAID_WITHIN: Duration = Duration::from_secs(2);
 
 /// Who we are to a server.
 #[derive(Clone)]
@@ -101,6 +105,11 @@ impl Bus {
         &self.runtime
     }
 
+    /// Whether there is a connection at all.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
     pub(crate) fn subscribe(&self, subject: String) -> Result<Subscriber, Failure> {
         self.runtime
             .block_on(self.client.subscribe(subject))
@@ -117,20 +126,34 @@ impl Bus {
             self.client.flush().await.map_err(|why| why.to_string())
         };
         self.runtime
-            .block_on(said)
+            .block_on(async { tokio::time::timeout(SAID_WITHIN, said).await })
+            .unwrap_or_else(|_| Err("the server does not take it".into()))
             .map_err(|why| Failure::environment(format!("the fleet cannot be told: {why}")))
     }
 }
 
-/// Asks one agent; `None` if it did not answer in time.
+/// Asks one agent; `None` if it did not answer in time, or there is no server any more.
 pub(crate) async fn ask<T: DeserializeOwned>(
     client: &Client,
     subject: String,
     what: Vec<u8>,
     patience: Duration,
 ) -> Option<T> {
-    let asked = tokio::time::timeout(patience, client.request(subject, what.into())).await;
-    serde_json::from_slice(&asked.ok()?.ok()?.payload).ok()
+    let asked = tokio::time::timeout(patience, client.request(subject, what.into()));
+    tokio::select! {
+        answer = asked => serde_json::from_slice(&answer.ok()?.ok()?.payload).ok(),
+        () = disconnected(client) => None,
+    }
+}
+
+/// Ends when there is no connection: what was asked is not answered then.
+async fn disconnected(client: &Client) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if client.connection_state() != State::Connected {
+            return;
+        }
+    }
 }
 
 pub(crate) fn bytes_of(what: &impl Serialize) -> Vec<u8> {

@@ -175,7 +175,8 @@ fn who(bus: &Bus, awaited: Option<usize>) -> Result<Vec<Who>, Failure> {
         while Instant::now() < until && !is_all(&there) {
             // One that is being started did not hear the question.
             if asked.is_none_or(|asked| asked.elapsed() > Duration::from_millis(200)) {
-                let _ = bus.client().publish_with_reply(wire::WHO, inbox.clone(), Vec::new().into()).await;
+                let ask = bus.client().publish_with_reply(wire::WHO, inbox.clone(), Vec::new().into());
+                let _ = tokio::time::timeout(Duration::from_millis(200), ask).await;
                 asked = Some(Instant::now());
             }
             if let Ok(Some(answer)) = tokio::time::timeout(Duration::from_millis(50), answers.next()).await
@@ -359,6 +360,13 @@ fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
     }
 }
 
+fn no_server() -> Failure {
+    Failure::environment(
+        "the nats-server that connects the agents is gone, and did not come back within ten seconds",
+    )
+    .advice("start it again, and go on with  dropline search --resume FILE --on AGENTS")
+}
+
 /// Says again and again that we are there, until it is aborted.
 fn renewing(bus: &Arc<Bus>, session: &str) -> JoinHandle<()> {
     let (client, alive) = (bus.client().clone(), bytes_of(&Alive { session: session.to_owned() }));
@@ -483,7 +491,7 @@ impl Coordinator {
                         return Err(Failure::interrupted());
                     }
                     if Instant::now() > until || !why.is_absent {
-                        return Err(why.into());
+                        return Err(if self.bus.is_connected() { why.into() } else { no_server() });
                     }
                     self.meet_again()?;
                     is_open = false;
@@ -542,7 +550,9 @@ impl Coordinator {
             let Ok(Some(message)) = self.bus.runtime().block_on(next) else { continue };
             // Whatever it is of, it need not be told again.
             if let Some(reply) = message.reply.clone() {
-                let _ = self.bus.runtime().block_on(self.bus.client().publish(reply, "true".into()));
+                let heard = self.bus.client().publish(reply, "true".into());
+                let heard = async { tokio::time::timeout(SILENT, heard).await };
+                let _ = self.bus.runtime().block_on(heard);
             }
             let name = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
             let Ok(of_it) = serde_json::from_slice::<Told>(&message.payload) else { continue };
