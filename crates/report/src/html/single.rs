@@ -120,9 +120,10 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 (caveats(&decisive_first(record, record.caveats()), None))
                 @if let Some(found) = found { (why(found)) }
                 div.beside {
-                    section { h2 { "What was counted" } (counted(record, trial)) }
+                    section { h2 { "What was counted" } (counted(trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
                 }
+                (parts(record, trial))
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
                 @if let Some(cycles) = &trial.cycles {
                     section {
@@ -195,7 +196,22 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
     )
 }
 
-fn counted(record: &Record, trial: &TrialLine) -> Markup {
+/// What each direction or agent had of it: whole sentences, which a narrow column would cut.
+fn parts(record: &Record, trial: &TrialLine) -> Markup {
+    let directions = crate::directions::of_trial(record, trial).into_iter();
+    let directions = directions.map(|(name, words)| (format!("direction {name}"), words));
+    let parts: Vec<(String, String)> = directions.chain(crate::agents::facts(trial)).collect();
+    html! {
+        @if !parts.is_empty() {
+            section {
+                h2 { "What each part did" }
+                dl { @for (name, words) in parts { dt { (name) } dd { (words) } } }
+            }
+        }
+    }
+}
+
+fn counted(trial: &TrialLine) -> Markup {
     let counts = [
         ("intended", trial.intended),
         ("offered", Some(trial.offered)),
@@ -220,8 +236,6 @@ fn counted(record: &Record, trial: &TrialLine) -> Markup {
             @for (class, count) in trial.replies.iter().flatten() { dt { "replies, " (class) } dd { (number::count(count.0)) } }
             @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
             @for (place, count) in traffic::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
-            @for (name, words) in crate::directions::of_trial(record, trial) { dt { "direction " (name) } dd { (words) } }
-            @for (name, words) in crate::agents::facts(trial) { dt { (name) } dd { (words) } }
             dt { "loss ratio" }
             dd data-v=[trial.loss_ratio] { (trial.loss_ratio.map_or_else(|| "not defined".into(), percent)) }
             dt { "trial loss ratio" }
