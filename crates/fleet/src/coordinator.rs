@@ -364,7 +364,7 @@ fn no_server() -> Failure {
     Failure::environment(
         "the nats-server that connects the agents is gone, and did not come back within ten seconds",
     )
-    .advice("start it again, and go on with  dropline search --resume FILE --on AGENTS")
+    .advice("start it again, and resume the search with  dropline search --resume FILE --on AGENTS")
 }
 
 /// Says again and again that we are there, until it is aborted.
