@@ -1,6 +1,6 @@
 //! Whether levels moved over many records: the promised fields of `dropline trend --json`.
 
-use crate::{LoadUnit, VerdictWord};
+use crate::{LoadUnit, Quantity, VerdictWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The answer of `dropline trend`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trends {
-    /// A history for each target, goal, profile, machine and version.
+    /// A history for each target, goal or quantity, profile, machine and version.
     pub series: Vec<SeriesLine>,
     /// A change by a smaller share does not matter.
     pub smallest_effect: f64,
@@ -37,10 +37,16 @@ pub struct SeriesLine {
     pub id: String,
     /// The target as the user wrote it.
     pub target: String,
-    /// The goal's loss ratio.
-    pub loss_ratio: f64,
-    /// The goal in words.
+    /// What is followed: `limit`, `delivered`, a percentile of the delays as `p99`, `core`, `high_percentile`.
+    #[schemars(with = "String")]
+    pub quantity: Quantity,
+    /// The goal's loss ratio; null of what is no limit.
+    pub loss_ratio: Option<f64>,
+    /// The goal in words, or the quantity and at which load it was measured.
     pub goal: String,
+    /// The target that was measured beside it and is taken out; absent where none was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// What loads count.
     pub load_unit: LoadUnit,
     /// The machine, in words.
@@ -89,10 +95,13 @@ pub struct PointLine {
     pub source: String,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// What was found.
+    /// What was found: a load, a share, a ratio, or nanoseconds.
     pub value: f64,
     /// Upper end of its interval.
     pub high: Option<f64>,
+    /// By what the reference of that night was above its own median: what was found is divided by it; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<f64>,
     /// Commit, branch, build: what the record says of itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,

@@ -4,7 +4,7 @@ use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
 use crate::prose::date;
 use dropline_record::{
-    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, Quantity, SeriesLine, Trends, VerdictWord,
 };
 
 /// The answer in a sentence.
@@ -15,45 +15,56 @@ pub(crate) fn first_line(trends: &Trends) -> String {
     let farthest = |one: &&(&SeriesLine, News<'_>), other: &&(&SeriesLine, News<'_>)| {
         one.1.size.abs().total_cmp(&other.1.size.abs())
     };
+    let what = noun(trends);
     if let Some((series, worst)) = sure(VerdictWord::Regressed).max_by(farthest) {
         let others = match sure(VerdictWord::Regressed).count() - 1 {
             0 => String::new(),
-            1 => ", and so did another limit".into(),
-            more => format!(", and so did {more} other limits"),
+            1 => format!(", and another {what} got worse"),
+            more => format!(", and {more} other {what}s got worse"),
         };
-        return format!("REGRESSED: {} fell by {}{others}", limit(series), at(worst));
+        return format!("REGRESSED: {} {}{others}", subject(series), moved(worst));
     }
     if let Some((series, news)) = news.iter().find(|(_, news)| news.suspected) {
         return format!(
             "SUSPECTED: {} seems to have moved by {} at {}: measure again now",
-            limit(series),
+            subject(series),
             change(news.size),
             date(news.at)
         );
     }
     if let Some((series, best)) = sure(VerdictWord::Improved).max_by(farthest) {
-        return format!("IMPROVED: {} rose by {}", limit(series), at(best));
+        return format!("IMPROVED: {} {}", subject(series), moved(best));
     }
     let told = trends.series.iter().filter(|series| series.scatter.is_some()).count();
     match told {
-        0 => "TOO FEW NIGHTS: no history has the 8 that tell whether a limit moved".into(),
+        0 => format!("TOO FEW NIGHTS: no history has the 8 that tell whether a {what} moved"),
         _ if trends.series.iter().any(|series| series.has_changed()) => {
             format!(
-                "NOTHING NEW: no limit moved that matters and is not known, in {}",
+                "NOTHING NEW: no {what} moved that matters and is not known, in {}",
                 of_histories(trends, told)
             )
         }
-        _ => format!("STEADY: no limit moved, in {}", of_histories(trends, told)),
+        _ => format!("STEADY: no {what} moved, in {}", of_histories(trends, told)),
     }
 }
 
-/// `the limit of sim:hard for no loss`.
-fn limit(series: &SeriesLine) -> String {
-    format!("the limit of {} for {}", series.target, series.goal)
+/// What moves or does not: all of them are limits, or any number.
+fn noun(trends: &Trends) -> &'static str {
+    let are_limits = trends.series.iter().all(|series| series.quantity == Quantity::Limit);
+    if are_limits { "limit" } else { "number" }
 }
 
-fn at(news: &News<'_>) -> String {
-    format!("{} at {}", percent(news.size.abs()), date(news.at))
+/// `the limit of sim:hard for no loss`, `the p99 of delays at 100 kpps of sim:queue`.
+fn subject(series: &SeriesLine) -> String {
+    match series.quantity {
+        Quantity::Limit => format!("the limit of {} for {}", series.target, series.goal),
+        _ => format!("the {} of {}", series.goal, series.target),
+    }
+}
+
+fn moved(news: &News<'_>) -> String {
+    let way = if news.size < 0.0 { "fell" } else { "rose" };
+    format!("{way} by {} at {}", percent(news.size.abs()), date(news.at))
 }
 
 fn plural_histories(count: usize) -> String {
@@ -76,7 +87,22 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
     let nights = || series.points.iter().filter(of_level).map(|point| point.value);
     let words = loads.with_unit(last.level);
     let (low, high) = (nights().reduce(f64::min)?, nights().reduce(f64::max)?);
-    Some(format!("{words}, its nights from {} to {}", loads.bare(low), loads.bare(high)))
+    // What differs from night to night is more than any night is unsure of: then a level is in few of their intervals.
+    let ends = |point: &PointLine| point.low.zip(point.high);
+    let intervals: Vec<(f64, f64)> = series.points.iter().filter(of_level).filter_map(ends).collect();
+    let holding = intervals.iter().filter(|(low, high)| (*low..=*high).contains(&last.level)).count();
+    let apart = match intervals.len() {
+        0 => String::new(),
+        all if 2 * holding >= all => String::new(),
+        all => format!("; {holding} of their {all} intervals hold it: nights differ by more than each is unsure"),
+    };
+    Some(format!("{words}, its nights from {} to {}{apart}", loads.bare(low), loads.bare(high)))
+}
+
+/// What stands beside a history: the target that was measured with it and is taken out.
+pub(crate) fn reference(series: &SeriesLine) -> Option<String> {
+    let reference = series.reference.as_ref()?;
+    Some(format!("{reference} is taken out: each night is divided by what that of its night was above its median"))
 }
 
 /// `−9.1 %`.
@@ -182,8 +208,28 @@ pub(crate) fn widths(series: &SeriesLine) -> Option<&'static str> {
     }
 }
 
-/// How the loads of a history are written.
+/// How the numbers of a history are written.
 pub(crate) fn loads(series: &SeriesLine) -> Loads {
-    let highest = series.points.iter().map(|point| point.value).fold(0.0, f64::max);
-    Loads::of(series.load_unit, [], highest)
+    let values = || series.points.iter().map(|point| point.value);
+    let highest = values().fold(0.0, f64::max);
+    match series.quantity {
+        Quantity::Limit => Loads::of(series.load_unit, [], highest),
+        Quantity::Delivered => Loads::of_shares(values().fold(1.0, f64::min)),
+        Quantity::Percentile(_) => Loads::of_times(highest),
+        Quantity::Core | Quantity::HighPercentile => Loads::of_ratios(highest),
+    }
+}
+
+/// The name of an axis: `limit, Mpps`.
+pub(crate) fn axis(series: &SeriesLine) -> String {
+    let what = match series.quantity {
+        Quantity::Limit => "limit".to_owned(),
+        Quantity::Delivered => "came back".into(),
+        Quantity::Percentile(_) => series.quantity.word(),
+        Quantity::Core | Quantity::HighPercentile => "B ÷ A".into(),
+    };
+    match loads(series).unit {
+        "" => what,
+        unit => format!("{what}, {unit}"),
+    }
 }

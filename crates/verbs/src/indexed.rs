@@ -1,9 +1,8 @@
 //! What the index of a history says of a record.
 
-use crate::compare::{compare, side};
+use crate::measured::{measured, verdict};
 use dropline_record::{AnswerLine, IndexLine, IndexedGoal, IndexedTrial, Record, ResultWord};
 use dropline_report::Denied;
-use dropline_stats::compare::Questions;
 
 /// All that is said of it, but for its file.
 pub fn indexed(record: &Record) -> IndexLine {
@@ -64,22 +63,23 @@ fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
 fn trial(record: &Record) -> IndexedTrial {
     let last = record.trials.last();
     let delays = last.and_then(|trial| trial.delay_ns.as_ref());
+    let compared = verdict(record);
+    let (measured, why_not) = match measured(record, compared.as_ref()) {
+        Ok(measured) => (measured, None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
     IndexedTrial {
-        answer: verdict(record).unwrap_or_else(|| dropline_report::said(record)),
+        answer: compared
+            .map_or_else(|| dropline_report::said(record), |found| dropline_report::compared_line(&found)),
         trials: record.trials.len() as u64,
         load_pps: last.map(|trial| trial.intended_load_pps).filter(|load| *load > 0.0),
         loss_ratio: last.and_then(|trial| trial.loss_ratio),
+        trial_loss_ratio: last.and_then(|trial| trial.trial_loss_ratio),
         p50_ns: delays.and_then(|delays| delays.p50),
         p99_ns: delays.and_then(|delays| delays.p99),
+        measured: Some(measured),
+        why_not,
     }
-}
-
-/// Whether the targets of a comparison differ; `None` of others, and where nothing can be compared.
-fn verdict(record: &Record) -> Option<String> {
-    let is_comparison = record.header.verb == "compare";
-    let mut pair = is_comparison.then(|| side::turns(record, &record.header.target).ok())??;
-    pair.is_in_haste = true;
-    Some(dropline_report::compared_line(&compare(&pair, &Questions::default())))
 }
 
 /// Why a search that was stopped is not a night.

@@ -10,9 +10,9 @@ pub use acknowledged::{Acknowledged, acknowledge};
 
 use acknowledged::{Moved, Told};
 use confirming::Confirming;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted};
 use dropline_record::{
-    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, Quantity, SegmentLine, SeriesLine, Trends, VerdictWord,
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
 use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
@@ -21,14 +21,25 @@ use nights::{Night, Nights};
 use sources::{once, read};
 use std::path::PathBuf;
 
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Followed {
+    /// A change by a smaller share does not matter; the usual one where nothing is said.
+    pub smallest_effect: Option<f64>,
+    /// Only these; all that an index keeps where nothing is said.
+    pub quantities: Vec<Quantity>,
+    /// The target that is measured beside the others, to be taken out of these.
+    pub reference: Option<String>,
+}
+
 /// Reads records, and the records of directories, and looks for changes in each history.
 ///
 /// # Errors
-/// If a path that was named cannot be read, or nothing in them is a finished search.
-pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, Failure> {
+/// If a path that was named cannot be read, nothing in them is a night, or there is no history of the reference.
+pub fn trend(paths: &[PathBuf], followed: &Followed) -> Result<Trends, Failure> {
     let mut left_out = Vec::new();
-    let lines = read(paths, &mut left_out)?;
-    let trends = of_lines(lines, left_out, smallest_effect, || Acknowledged::beside(paths))?;
+    let lines = read(paths, &followed.quantities, &mut left_out)?;
+    let trends = of_lines(lines, left_out, followed, || Acknowledged::beside(paths))?;
     if trends.series.is_empty() { Err(nothing(&trends.left_out)) } else { Ok(trends) }
 }
 
@@ -36,21 +47,40 @@ pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, 
 pub(crate) fn of_lines(
     lines: Vec<(String, IndexLine)>,
     mut left_out: Vec<LeftOutLine>,
-    smallest_effect: Option<f64>,
+    followed: &Followed,
     acknowledged: impl FnOnce() -> Result<Acknowledged, Failure>,
 ) -> Result<Trends, Failure> {
-    let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
-    let wanted = Wanted { smallest_effect, more_is_better: true };
+    let smallest_effect = followed.smallest_effect.unwrap_or(SMALLEST_EFFECT);
     let mut nights = Vec::new();
     for (source, line) in once(lines, &mut left_out) {
-        let (found, without) = Night::all(&source, &line);
+        let (found, without) = Night::all(&source, &line, &followed.quantities);
         nights.extend(found);
         left_out.extend(without.into_iter().map(|why| LeftOutLine { source: source.clone(), why }));
     }
     let (confirming, nights) = Confirming::out_of(nights);
     let acknowledged = if nights.is_empty() { Acknowledged::default() } else { acknowledged()? };
-    let of = |history: &Nights| line(history, wanted, &acknowledged, &confirming);
-    let series: Vec<SeriesLine> = Nights::all(nights).iter().map(of).collect();
+    let mut histories = Nights::all(nights);
+    if let Some(reference) = &followed.reference {
+        if !histories.iter().any(|history| history.nights[0].series.target == *reference) {
+            return Err(Failure::usage(format!("there is no history of the reference {}", quoted(reference)))
+                .advice("name its target as its records do:  dropline history list"));
+        }
+        let (divided, without) = Nights::beside(histories, reference);
+        histories = divided;
+        left_out.extend(without);
+    }
+    let of = |history: &Nights| {
+        let more_is_better = history.nights[0].quantity.more_is_better();
+        line(history, Wanted { smallest_effect, more_is_better }, &acknowledged, &confirming)
+    };
+    let series: Vec<SeriesLine> = histories
+        .iter()
+        .map(|history| {
+            let is_divided = history.nights[0].series.target != followed.reference.as_deref().unwrap_or_default();
+            let reference = followed.reference.clone().filter(|_| is_divided);
+            SeriesLine { reference, ..of(history) }
+        })
+        .collect();
     let told = series.iter().flat_map(|series| series.changes.iter().map(|change| change.id.clone()));
     left_out.extend(confirming.left_out(&told.collect()));
     Ok(Trends { series, smallest_effect, estimator: ESTIMATOR.into(), left_out })
@@ -135,8 +165,10 @@ fn line(
     let first = &history.nights[0];
     SeriesLine {
         target: first.series.target.clone(),
-        loss_ratio: first.goal.loss_ratio,
-        goal: first.goal.words(),
+        quantity: first.quantity,
+        loss_ratio: first.goal.as_ref().map(|goal| goal.loss_ratio),
+        goal: first.words.clone(),
+        reference: None,
         load_unit: first.load_unit,
         machine: first.series.machine.clone(),
         dropline: first.series.dropline.clone(),

@@ -11,7 +11,7 @@ use dropline_printable::printable;
 use dropline_verbs::history;
 use dropline_verbs::search::{Conditions, search};
 use dropline_verbs::trend::confirm::{self, Again, Turn};
-use dropline_verbs::trend::{acknowledge, trend};
+use dropline_verbs::trend::{Followed, acknowledge, trend};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -21,8 +21,12 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
         named => named.to_vec(),
     };
     args.records.iter().for_each(|path| tell_damage(path));
-    let trends =
-        |records: &[PathBuf]| trend(records, plan::smallest_effect(args.smallest_effect.as_deref())?);
+    let followed = Followed {
+        smallest_effect: plan::smallest_effect(args.smallest_effect.as_deref())?,
+        quantities: args.of.clone(),
+        reference: args.reference.clone(),
+    };
+    let trends = |records: &[PathBuf]| trend(records, &followed);
     let mut found = trends(&records)?;
     if !args.acknowledge.is_empty() {
         let place = acknowledge(&records, &found, &args.acknowledge)?;

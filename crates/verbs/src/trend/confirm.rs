@@ -7,7 +7,7 @@ use dropline_archive::history::History;
 use dropline_archive::record_file::read_record;
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{Record, SeriesLine, Trends, VerdictWord};
+use dropline_record::{Quantity, Record, SeriesLine, Trends, VerdictWord};
 use dropline_targets::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -101,8 +101,11 @@ pub fn turns(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Turns,
     Ok(turns)
 }
 
-/// The change that the newest nights of a history are behind, if it is to be confirmed.
+/// The change that the newest nights of a history are behind, if it is one of a limit and to be confirmed.
 fn due_in(series: &SeriesLine) -> Option<&str> {
+    if series.quantity != Quantity::Limit {
+        return None;
+    }
     let last = series.changes.last().filter(|last| !last.acknowledged && last.confirmation.is_none())?;
     let is_bad = last.verdict == VerdictWord::Regressed || last.suspected;
     let drifted = series.drifts.iter().any(|drift| drift.to > last.at);
