@@ -74,10 +74,20 @@ pub struct IndexedGoal {
     pub level: Option<f64>,
     /// The limit that a history is made of; null where none stands.
     pub limit_pps: Option<f64>,
+    /// Of an answer that stands and has one end: that end, above which or below which the limit is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_pps: Option<f64>,
     /// Why no limit stands.
     pub why_not: Option<String>,
     /// The goal with all its attributes.
     pub asked: GoalLine,
+}
+
+impl IndexedGoal {
+    /// What a history follows: the limit, or the one end that is known of it.
+    pub fn followed_pps(&self) -> Option<f64> {
+        self.limit_pps.or(self.bound_pps)
+    }
 }
 
 /// What a record says that is not a search.

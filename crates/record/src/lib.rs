@@ -71,7 +71,7 @@ pub use result_line::{
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
 pub use trends::{
-    ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SegmentLine,
+    ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SILENT, SegmentLine,
     SeriesLine, Trends,
 };
 pub use trial_line::{BURST, BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};

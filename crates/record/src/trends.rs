@@ -5,6 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// So many searches without a limit, one after another, are not chance.
+pub const SILENT: u64 = 3;
+
 /// The answer of `dropline trend`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trends {
@@ -22,6 +25,11 @@ impl Trends {
     /// Whether a level regressed by a change or a drift that nobody has acknowledged, and that is not young.
     pub fn has_regressed(&self) -> bool {
         self.news().any(|news| news.verdict == VerdictWord::Regressed && !news.suspected)
+    }
+
+    /// Whether the newest searches of a history say no limit, as many as are not chance.
+    pub fn is_silent(&self) -> bool {
+        self.series.iter().any(|series| series.silent >= SILENT)
     }
 
     /// Changes and drifts that nobody has acknowledged.
@@ -65,6 +73,9 @@ pub struct SeriesLine {
     pub marks: Vec<MarkLine>,
     /// Nights of one level.
     pub segments: Vec<SegmentLine>,
+    /// How many searches that are newer than its last night say no limit.
+    #[serde(default)]
+    pub silent: u64,
     /// What was made of the nights' intervals: `used`, `alike`, `not_fitting` or `unknown`.
     pub widths: String,
     /// What a night scatters about its level, as a ratio; null of too few nights.
@@ -146,6 +157,9 @@ pub struct ConfirmationLine {
     pub fresh: Vec<String>,
     /// Records of what was good, searched in turns with it; empty where the level before the change stands for it.
     pub good: Vec<String>,
+    /// Nights since: five of them say more than fresh searches that found no change.
+    #[serde(default)]
+    pub nights_since: u64,
     /// Fresh level ÷ good level − 1.
     pub size: f64,
     /// Lower end of its 95 % interval.
@@ -159,7 +173,8 @@ pub struct ConfirmationLine {
 impl ChangeLine {
     fn news(&self) -> Option<News<'_>> {
         let Self { at, size, verdict, suspected, .. } = self;
-        (!self.acknowledged).then_some(News { at, size: *size, verdict: *verdict, suspected: *suspected })
+        let (size, verdict, suspected) = (*size, *verdict, *suspected);
+        (!self.acknowledged).then_some(News { since: None, at, size, verdict, suspected })
     }
 }
 
@@ -168,6 +183,9 @@ impl ChangeLine {
 pub struct DriftingLine {
     /// Its name.
     pub id: String,
+    /// Whether it is changes together, none of which matters alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub together: bool,
     /// The last night of the old level.
     pub from: String,
     /// The first of the new one.
@@ -186,14 +204,17 @@ pub struct DriftingLine {
 
 impl DriftingLine {
     fn news(&self) -> Option<News<'_>> {
-        let Self { to, size, verdict, .. } = self;
-        (!self.acknowledged).then_some(News { at: to, size: *size, verdict: *verdict, suspected: false })
+        let Self { from, to, size, verdict, .. } = self;
+        let (size, verdict) = (*size, *verdict);
+        (!self.acknowledged).then_some(News { since: Some(from), at: to, size, verdict, suspected: false })
     }
 }
 
 /// What nobody has acknowledged of a level that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct News<'a> {
+    /// Of what went one way over many nights, from when on.
+    pub since: Option<&'a str>,
     /// From when on the level is another one.
     pub at: &'a str,
     /// New level ÷ old level − 1.

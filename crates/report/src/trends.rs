@@ -4,7 +4,8 @@ use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
 use crate::prose::date;
 use dropline_record::{
-    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, Quantity, SeriesLine, Trends, VerdictWord,
+    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, Quantity, SILENT, SeriesLine, Trends,
+    VerdictWord,
 };
 
 /// The answer in a sentence.
@@ -32,8 +33,22 @@ pub(crate) fn first_line(trends: &Trends) -> String {
             date(news.at)
         );
     }
+    if let Some(series) = trends.series.iter().find(|series| series.silent >= SILENT) {
+        return format!(
+            "NOT KNOWN: the newest {} searches of {} for {} say no limit",
+            series.silent, series.target, series.goal
+        );
+    }
     if let Some((series, best)) = sure(VerdictWord::Improved).max_by(farthest) {
         return format!("IMPROVED: {} {}", subject(series), moved(best));
+    }
+    if let Some((series, open)) = sure(VerdictWord::NoEvidence).max_by(farthest) {
+        return format!(
+            "UNDECIDED: {} {}, and whether that is more than {} is not known yet",
+            subject(series),
+            moved(open),
+            percent(trends.smallest_effect)
+        );
     }
     let told = trends.series.iter().filter(|series| series.scatter.is_some()).count();
     match told {
@@ -64,7 +79,11 @@ fn subject(series: &SeriesLine) -> String {
 
 fn moved(news: &News<'_>) -> String {
     let way = if news.size < 0.0 { "fell" } else { "rose" };
-    format!("{way} by {} at {}", percent(news.size.abs()), date(news.at))
+    let size = percent(news.size.abs());
+    match news.since {
+        Some(since) => format!("{way} by {size} from {} to {}", date(since), date(news.at)),
+        None => format!("{way} by {size} at {}", date(news.at)),
+    }
 }
 
 fn plural_histories(count: usize) -> String {
@@ -85,7 +104,15 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
     let (last, loads) = (series.segments.last()?, loads(series));
     let of_level = |point: &&PointLine| point.at >= last.from && point.at <= last.to;
     let nights = || series.points.iter().filter(of_level).map(|point| point.value);
-    let words = loads.with_unit(last.level);
+    let count =
+        |of: fn(&PointLine) -> bool| series.points.iter().filter(of_level).filter(|point| of(point)).count();
+    let all = count(|_| true);
+    let end = match () {
+        () if 2 * count(|point| point.low.is_some() && point.high.is_none()) > all => "at least ",
+        () if 2 * count(|point| point.high.is_some() && point.low.is_none()) > all => "at most ",
+        () => "",
+    };
+    let words = format!("{end}{}", loads.with_unit(last.level));
     let (low, high) = (nights().reduce(f64::min)?, nights().reduce(f64::max)?);
     // What differs from night to night is more than any night is unsure of: then a level is in few of their intervals.
     let ends = |point: &PointLine| point.low.zip(point.high);
@@ -94,7 +121,9 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
     let apart = match intervals.len() {
         0 => String::new(),
         all if 2 * holding >= all => String::new(),
-        all => format!("; {holding} of their {all} intervals hold it: nights differ by more than each is unsure"),
+        all => {
+            format!("; {holding} of their {all} intervals hold it: nights differ by more than each is unsure")
+        }
     };
     Some(format!("{words}, its nights from {} to {}{apart}", loads.bare(low), loads.bare(high)))
 }
@@ -102,7 +131,9 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
 /// What stands beside a history: the target that was measured with it and is taken out.
 pub(crate) fn reference(series: &SeriesLine) -> Option<String> {
     let reference = series.reference.as_ref()?;
-    Some(format!("{reference} is taken out: each night is divided by what that of its night was above its median"))
+    Some(format!(
+        "{reference} is taken out: each night is divided by what that of its night was above its median"
+    ))
 }
 
 /// `−9.1 %`.
@@ -163,7 +194,8 @@ pub(crate) fn nights(line: &ChangeLine) -> String {
 
 pub(crate) fn drift(line: &DriftingLine) -> String {
     format!(
-        "from {} to {}: {} [{}, {}], {}{}, id {}",
+        "{}from {} to {}: {} [{}, {}], {}{}, id {}",
+        if line.together { "changes that do not matter alone, together, " } else { "" },
         date(&line.from),
         date(&line.to),
         change(line.size),
@@ -193,6 +225,16 @@ pub(crate) fn span(series: &SeriesLine) -> String {
 /// When single nights stood apart.
 pub(crate) fn spikes(series: &SeriesLine) -> String {
     series.spikes.iter().map(|at| date(at)).collect::<Vec<_>>().join(", ")
+}
+
+/// That the newest searches say nothing.
+pub(crate) fn silent(series: &SeriesLine) -> Option<String> {
+    let searches = match series.silent {
+        0 => return None,
+        1 => "the newest search says no limit".to_owned(),
+        count => format!("the newest {count} searches say no limit"),
+    };
+    Some(format!("{searches}, so what it is now is not known; why is said of each under \"left out\""))
 }
 
 /// What was made of the nights' intervals; `None` where nothing is to be said.

@@ -155,6 +155,7 @@ fn series(nights: usize, told: bool) -> SeriesLine {
         marks: Vec::new(),
         segments: if told { vec![segment] } else { Vec::new() },
         widths: "used".into(),
+        silent: 0,
         scatter: told.then_some(0.01),
         likeness: told.then_some(0.0),
     }

@@ -194,16 +194,21 @@ impl Trend {
 }
 
 /// A size on the scale of ratios.
-struct Sized {
-    size: f64,
-    low: f64,
-    high: f64,
-    verdict: Verdict,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sized {
+    /// A ratio less 1.
+    pub size: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What that says.
+    pub verdict: Verdict,
 }
 
 impl Sized {
     /// Of a difference of logarithms that may be farther by `half`.
-    fn of(size: f64, half: f64, wanted: Wanted) -> Self {
+    pub fn of(size: f64, half: f64, wanted: Wanted) -> Self {
         let [size, low, high] = [size, size - half, size + half].map(f64::exp_m1);
         let above = wanted.smallest_effect.max(0.0);
         let below = -above / (1.0 + above);

@@ -16,11 +16,19 @@ pub(crate) const LEVEL: f64 = 0.95;
 /// All of it, or why there is nothing; of a comparison, what its verdict says.
 pub(crate) fn measured(record: &Record, compared: Option<&Compared>) -> Result<Vec<MeasuredLine>, String> {
     let found = match record.header.verb.as_str() {
-        "trial" => of_trials(record, &[&[Quantity::Delivered][..], &KEPT.map(Quantity::Percentile)].concat())?,
+        "trial" => {
+            of_trials(record, &[&[Quantity::Delivered][..], &KEPT.map(Quantity::Percentile)].concat())?
+        }
         "compare" => of_turns(compared.ok_or("it has no turn of both targets")?)?,
-        verb => return Err(format!("it was made by dropline {verb}, of which nothing is followed over time")),
+        verb => {
+            return Err(format!("it was made by dropline {verb}, of which nothing is followed over time"));
+        }
     };
-    if found.is_empty() { Err("nothing came back, so there is no number to follow".into()) } else { Ok(found) }
+    if found.is_empty() {
+        Err("nothing came back, so there is no number to follow".into())
+    } else {
+        Ok(found)
+    }
 }
 
 /// One quantity of trials, whichever percentile it is; `None` where the record has none.

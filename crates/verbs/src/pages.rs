@@ -249,7 +249,9 @@ impl Pages {
     fn trends(&self, is_of: impl Fn(&IndexLine) -> bool) -> Result<Trends, Failure> {
         let lines = self.records().iter().filter(|line| is_of(line));
         let lines = lines.map(|line| (line.file.clone(), line.clone())).collect();
-        of_lines(lines, Vec::new(), &Followed::default(), || Acknowledged::beside(&[self.history.named().to_owned()]))
+        of_lines(lines, Vec::new(), &Followed::default(), || {
+            Acknowledged::beside(&[self.history.named().to_owned()])
+        })
     }
 
     fn trend_page(&self, trends: &Trends) -> String {

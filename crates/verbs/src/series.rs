@@ -39,7 +39,7 @@ impl Series {
     /// All that a record belongs to, and whether it says there what was asked for: one that did not come to its end does not,
     /// nor does a search of which no limit stands.
     pub(crate) fn all(line: &IndexLine) -> Vec<(Self, bool)> {
-        let of_goal = |goal| (Self::of(line, goal), line.finished && goal.limit_pps.is_some());
+        let of_goal = |goal| (Self::of(line, goal), line.finished && goal.followed_pps().is_some());
         match (line.goals.as_slice(), measured(line)) {
             ([], []) => {
                 let asked = serde_json::to_string(&(&line.kind, &profile(line)));
@@ -54,7 +54,7 @@ impl Series {
 
     /// The series in which a record has a number that stands, by what each follows.
     pub(crate) fn followed(line: &IndexLine) -> impl Iterator<Item = (String, Self)> {
-        let goals = line.goals.iter().filter(|goal| goal.limit_pps.is_some());
+        let goals = line.goals.iter().filter(|goal| goal.followed_pps().is_some());
         let limits = goals.map(|goal| (goal.goal.clone(), Self::of(line, goal)));
         let of_trials = measured(line)
             .iter()
@@ -85,7 +85,9 @@ pub(crate) fn words(line: &IndexLine, quantity: Quantity) -> String {
     let at = load.map_or(String::new(), |load| {
         let words = load.to_string();
         let units = LoadUnit::Packets.rates().into_iter().zip(line.load_unit.rates());
-        let own = units.filter_map(|(unit, own)| Some(format!("{} {own}", words.strip_suffix(unit)?.strip_suffix(' ')?)));
+        let own = units.filter_map(|(unit, own)| {
+            Some(format!("{} {own}", words.strip_suffix(unit)?.strip_suffix(' ')?))
+        });
         format!(" at {}", own.last().unwrap_or(words.clone()))
     });
     match quantity {

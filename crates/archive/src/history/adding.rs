@@ -117,9 +117,15 @@ impl History {
             .filter(|known| known.header_sha256 == header)
             .map(|known| known.file.clone())
             .collect();
+        // Another program may have put it there since the index was read.
+        let own = named::of(&record.header.started, &record.header.target, &header);
+        let own = own.filter(|own| !of_header.contains(own));
         let mut beginning = None;
-        for file in of_header {
+        for file in of_header.into_iter().chain(own) {
             let Some(there) = self.place.read(&file, MOST_BYTES)? else { continue };
+            if sum_of_header(&there) != header {
+                continue;
+            }
             match self.than(&file, &there, &record, &bytes)? {
                 Than::NoMore => return Ok((AddedWord::Known, file)),
                 Than::More => beginning = Some((file, there)),

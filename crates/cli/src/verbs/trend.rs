@@ -1,7 +1,7 @@
 //! `dropline trend`.
 
 use super::filing::{Filing, directory, tell_damage};
-use super::{DONE, FAILED, say_kept, style};
+use super::{DONE, FAILED, INVALID, say_kept, style};
 use crate::args::{FilingArgs, TrendArgs};
 use crate::progress::Progress;
 use crate::signals::stop_on_signals;
@@ -53,7 +53,14 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
     } else {
         out::print_painted(&dropline_report::trends_text(&found, style()))?;
     }
-    Ok(if args.fail_if.is_some() && found.has_regressed() { FAILED } else { DONE })
+    Ok(match args.fail_if {
+        Some(_) if found.has_regressed() => FAILED,
+        Some(_) if found.is_silent() => {
+            note!("whether a limit regressed is not known: the newest searches of one say none");
+            INVALID
+        }
+        _ => DONE,
+    })
 }
 
 /// Measures again; the records that lie here.

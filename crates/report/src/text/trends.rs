@@ -4,7 +4,7 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, span, spikes, verdict, widths,
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, verdict, widths,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
@@ -40,6 +40,9 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
         }
         if !series.spikes.is_empty() {
             page.fact("excursions", &spikes(series));
+        }
+        if let Some(words) = silent(series) {
+            page.hanging("! ", Ink::Strong, &words);
         }
         if let Some(words) = widths(series) {
             page.hanging("! ", Ink::Strong, words);

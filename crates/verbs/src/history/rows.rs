@@ -40,7 +40,9 @@ const COLUMNS: [Column; 27] = [
     ("answer", Text, |line, _| line.trial.as_ref().map(|trial| trial.answer.clone()).into()),
     ("trial_load_pps", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.load_pps).into()),
     ("measured_loss_ratio", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.loss_ratio).into()),
-    ("trial_loss_ratio", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.trial_loss_ratio).into()),
+    ("trial_loss_ratio", Number, |line, _| {
+        line.trial.as_ref().and_then(|trial| trial.trial_loss_ratio).into()
+    }),
     ("p50_ns", Integer, |line, _| line.trial.as_ref().and_then(|trial| trial.p50_ns).into()),
     ("p99_ns", Integer, |line, _| line.trial.as_ref().and_then(|trial| trial.p99_ns).into()),
     ("load_unit", Text, |line, _| line.load_unit.word().into()),

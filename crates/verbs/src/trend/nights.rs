@@ -4,10 +4,28 @@ use crate::indexed::UNFINISHED;
 use crate::measured::LEVEL;
 use crate::series::{Series, measured, words};
 use dropline_archive::clock;
-use dropline_record::{GoalLine, IndexLine, IndexedGoal, LeftOutLine, LoadUnit, MeasuredLine, PointLine, Quantity};
+use dropline_record::{
+    GoalLine, IndexLine, IndexedGoal, LeftOutLine, LoadUnit, MeasuredLine, PointLine, Quantity,
+};
 use dropline_stats::special::normal_quantile;
 use dropline_stats::trend;
 use std::collections::BTreeMap;
+
+/// Why a record has no night.
+pub(super) struct Without {
+    /// Of which history it would be one, and when.
+    pub(super) series: Option<(Series, i64)>,
+    pub(super) why: String,
+}
+
+/// On which side of a night's value the limit is, where one end of it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Open {
+    /// It is the value or more.
+    Above,
+    /// It is the value or less.
+    Below,
+}
 
 /// What one record says of one quantity: a search of a goal, trials of what came back and when.
 #[derive(Clone, Debug)]
@@ -35,22 +53,24 @@ pub(super) struct Night {
 
 impl Night {
     /// One for each quantity that a record states, if it is `wanted`, and why there is none of the others.
-    pub(super) fn all(source: &str, line: &IndexLine, wanted: &[Quantity]) -> (Vec<Self>, Vec<String>) {
+    pub(super) fn all(source: &str, line: &IndexLine, wanted: &[Quantity]) -> (Vec<Self>, Vec<Without>) {
+        let of_all = |why: String| (Vec::new(), vec![Without { series: None, why }]);
         if !line.finished {
-            return (Vec::new(), vec![UNFINISHED.into()]);
+            return of_all(UNFINISHED.into());
         }
         let Some(seconds) = clock::unix_s(&line.started) else {
-            let why = format!("it does not say when it began: {:?} is not a date", line.started);
-            return (Vec::new(), vec![why]);
+            return of_all(format!("it does not say when it began: {:?} is not a date", line.started));
         };
         let is_wanted = |quantity: Quantity| wanted.is_empty() || wanted.contains(&quantity);
         let of = |series: Series| Self::of(line, series, source, seconds);
         let (mut nights, mut without) = (Vec::new(), Vec::new());
         for goal in line.goals.iter().filter(|_| is_wanted(Quantity::Limit)) {
-            match (goal.limit_pps, &goal.why_not) {
-                (Some(value), _) => nights.push(of(Series::of(line, goal)).limit(goal, value)),
+            let series = Series::of(line, goal);
+            match (goal.followed_pps(), &goal.why_not) {
+                (Some(value), _) => nights.push(of(series).limit(goal, value)),
                 (None, why) => {
-                    without.push(format!("{}: {}", goal.goal, why.as_deref().unwrap_or(UNKNOWN)));
+                    let why = format!("{}: {}", goal.goal, why.as_deref().unwrap_or(UNKNOWN));
+                    without.push(Without { series: Some((series, seconds)), why });
                 }
             }
         }
@@ -59,7 +79,8 @@ impl Night {
         }
         if nights.is_empty() && without.is_empty() {
             let why = line.trial.as_ref().and_then(|trial| trial.why_not.clone());
-            without.push(why.unwrap_or_else(|| "it states none of what was asked for".into()));
+            let why = why.unwrap_or_else(|| "it states none of what was asked for".into());
+            without.push(Without { series: None, why });
         }
         (nights, without)
     }
@@ -109,6 +130,19 @@ impl Night {
         value / self.reference.map_or(1.0, |(factor, _)| factor)
     }
 
+    /// When it began, in seconds.
+    pub(super) fn seconds(&self) -> i64 {
+        self.seconds
+    }
+
+    fn open(&self) -> Option<Open> {
+        match (self.low, self.high) {
+            (Some(_), None) => Some(Open::Above),
+            (None, Some(_)) => Some(Open::Below),
+            _ => None,
+        }
+    }
+
     pub(super) fn point(&self) -> PointLine {
         PointLine {
             at: self.at.clone(),
@@ -136,6 +170,8 @@ impl Night {
 }
 
 const UNKNOWN: &str = "unknown";
+/// A state that was there in one of so many nights before is none that the target meets for the first time.
+const LATELY: usize = 30;
 
 fn known(word: &Option<String>) -> String {
     word.clone().unwrap_or_else(|| UNKNOWN.into())
@@ -167,26 +203,61 @@ impl Nights {
         self.nights[0].series.id()
     }
 
-    /// Nights with which something around the target changed, and what.
+    /// Nights with which something around the target changed to what it was in none of the nights lately, and what. What could not be
+    /// read in a night is taken to be as it was.
     pub(super) fn marks(&self) -> impl Iterator<Item = (usize, String)> {
-        self.nights.windows(2).enumerate().filter_map(|(index, pair)| {
-            let both = pair[0].around.iter().zip(&pair[1].around);
-            let changed: Vec<String> = both
-                .filter(|(before, after)| before != after)
-                .map(|((name, before), (_, after))| format!("{name} {before} → {after}"))
-                .collect();
-            (!changed.is_empty()).then(|| (index + 1, changed.join(", ")))
+        (1..self.nights.len()).filter_map(|night| {
+            let around = &self.nights[night].around;
+            let mut changed = Vec::new();
+            for (at, (name, after)) in around.iter().enumerate() {
+                let before = self.nights[..night].iter().rev().map(|night| night.around[at].1.as_str());
+                let mut before = before.filter(|word| *word != UNKNOWN).take(LATELY).peekable();
+                let Some(last) = before.peek().copied() else { continue };
+                if after != UNKNOWN && before.all(|word| word != after) {
+                    changed.push(format!("{name} {last} → {after}"));
+                }
+            }
+            (!changed.is_empty()).then(|| (night, changed.join(", ")))
         })
     }
 
+    /// What one end alone is known of most of these nights, if it is so.
+    pub(super) fn open(&self, start: usize, end: usize) -> Option<Open> {
+        let nights = &self.nights[start..end];
+        let is_most = |open: &Open| {
+            2 * nights.iter().filter(|night| night.open() == Some(*open)).count() > nights.len()
+        };
+        [Open::Above, Open::Below].into_iter().find(is_most)
+    }
+
+    /// How many searches after the newest night say no limit.
+    pub(super) fn silent(&self, without: &[(Series, i64)]) -> u64 {
+        let Some(newest) = self.nights.last() else { return 0 };
+        let is_later =
+            |(series, seconds): &&(Series, i64)| *series == newest.series && *seconds > newest.seconds;
+        without.iter().filter(is_later).count() as u64
+    }
+
+    /// How many nights are later than this second.
+    pub(super) fn after(&self, seconds: i64) -> usize {
+        self.nights.iter().filter(|night| night.seconds > seconds).count()
+    }
+
     pub(super) fn nights_as_numbers(&self) -> Vec<trend::Night> {
+        // A night of which one end is known is as unsure as the others.
+        let mut errors: Vec<f64> =
+            self.nights.iter().filter_map(|night| Some(night.error()? / night.value())).collect();
+        errors.sort_by(f64::total_cmp);
+        let usual = errors.get(errors.len() / 2).copied();
         let mut nights: Vec<trend::Night> = self
             .nights
             .iter()
             .map(|night| trend::Night {
                 day: (night.seconds - self.nights[0].seconds) as f64 / 86_400.0,
                 value: night.value(),
-                error: night.error(),
+                error: night
+                    .error()
+                    .or_else(|| Some(usual? * night.value()).filter(|_| night.open().is_some())),
                 is_marked: false,
             })
             .collect();
