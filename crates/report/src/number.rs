@@ -149,6 +149,12 @@ impl Loads {
         Self { scale, unit, decimals: coarse.max((fine as usize).min(coarse + 3)) }
     }
 
+    /// The same unit, with as many decimals, two more at most, as tell so small a step.
+    pub(crate) fn as_fine_as_step(self, step: f64) -> Self {
+        let fine = if step > 0.0 { -(step / self.scale).log10().floor() } else { 0.0 };
+        Self { decimals: self.decimals.max((fine.max(0.0) as usize).min(self.decimals + 1)), ..self }
+    }
+
     /// Times in nanoseconds, of which this is the highest.
     pub(crate) fn of_times(highest: f64) -> Self {
         let (scale, unit) = scale_of_time(highest);

@@ -23,7 +23,7 @@ pub(crate) fn first_line(trends: &Trends) -> String {
             1 => format!(", and another {what} got worse"),
             more => format!(", and {more} other {what}s got worse"),
         };
-        return format!("REGRESSED: {} {}{others}", subject(series), moved(worst));
+        return format!("REGRESSED: {} {}{}{others}", subject(series), moved(worst), back(series, worst, trends));
     }
     if let Some((series, news)) = news.iter().find(|(_, news)| news.suspected) {
         return format!(
@@ -77,6 +77,16 @@ fn subject(series: &SeriesLine) -> String {
     }
 }
 
+/// That a level which moved is as it was before.
+fn back(series: &SeriesLine, news: &News<'_>, trends: &Trends) -> &'static str {
+    let since = news.since.unwrap_or(news.at);
+    let before = series.segments.iter().rfind(|segment| segment.to.as_str() <= since && segment.to.as_str() < news.at);
+    let is_back = before.zip(series.segments.last()).is_some_and(|(before, last)| {
+        last.from.as_str() > news.at && (last.level / before.level - 1.0).abs() < trends.smallest_effect
+    });
+    if is_back { ", and is back where it was" } else { "" }
+}
+
 fn moved(news: &News<'_>) -> String {
     let way = if news.size < 0.0 { "fell" } else { "rose" };
     let size = percent(news.size.abs());
@@ -101,7 +111,7 @@ fn of_histories(trends: &Trends, told: usize) -> String {
 
 /// The level of the last nights, and between which loads they lie.
 pub(crate) fn level(series: &SeriesLine) -> Option<String> {
-    let (last, loads) = (series.segments.last()?, loads(series));
+    let last = series.segments.last()?;
     let of_level = |point: &&PointLine| point.at >= last.from && point.at <= last.to;
     let nights = || series.points.iter().filter(of_level).map(|point| point.value);
     let count =
@@ -112,8 +122,9 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
         () if 2 * count(|point| point.high.is_some() && point.low.is_none()) > all => "at most ",
         () => "",
     };
-    let words = format!("{end}{}", loads.with_unit(last.level));
     let (low, high) = (nights().reduce(f64::min)?, nights().reduce(f64::max)?);
+    let loads = loads_of(series, low, high);
+    let words = format!("{end}{}", loads.with_unit(last.level));
     // What differs from night to night is more than any night is unsure of: then a level is in few of their intervals.
     let ends = |point: &PointLine| point.low.zip(point.high);
     let intervals: Vec<(f64, f64)> = series.points.iter().filter(of_level).filter_map(ends).collect();
@@ -207,6 +218,12 @@ pub(crate) fn drift(line: &DriftingLine) -> String {
     )
 }
 
+/// The level of the last nights, in its own unit.
+pub(crate) fn level_now(series: &SeriesLine) -> Option<String> {
+    let level = series.segments.last()?.level;
+    Some(loads_of(series, level, level).with_unit(level))
+}
+
 /// How many nights, between when.
 pub(crate) fn span(series: &SeriesLine) -> String {
     let number = series.points.len() as u64;
@@ -259,6 +276,14 @@ pub(crate) fn loads(series: &SeriesLine) -> Loads {
         Quantity::Delivered => Loads::of_shares(values().fold(1.0, f64::min)),
         Quantity::Percentile(_) => Loads::of_times(highest),
         Quantity::Core | Quantity::HighPercentile => Loads::of_ratios(highest),
+    }
+}
+
+/// How the numbers of one level are written: in the unit of that level, as fine as its nights differ.
+fn loads_of(series: &SeriesLine, low: f64, high: f64) -> Loads {
+    match series.quantity {
+        Quantity::Limit => Loads::of(series.load_unit, [], high).as_fine_as_step((high - low) / 5.0),
+        _ => loads(series),
     }
 }
 

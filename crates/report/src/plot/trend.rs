@@ -6,7 +6,7 @@ use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::number::plural;
 use crate::prose::date;
-use crate::trends::{axis, change, loads, span};
+use crate::trends::{axis, change, level_now, loads, span};
 use dropline_record::{PointLine, Quantity, SeriesLine, VerdictWord};
 
 /// The plot of a history; `None` of fewer than two nights.
@@ -14,8 +14,8 @@ pub(crate) fn trend(series: &SeriesLine) -> Option<Plot> {
     if series.points.len() < 2 {
         return None;
     }
-    let title = match series.segments.last() {
-        Some(last) => format!(
+    let title = match level_now(series) {
+        Some(level) => format!(
             "{} at {}, {} in {}",
             match (series.quantity, series.changes.is_empty()) {
                 (Quantity::Limit, true) => "The limit stayed".to_owned(),
@@ -23,7 +23,7 @@ pub(crate) fn trend(series: &SeriesLine) -> Option<Plot> {
                 (_, true) => format!("The {} stayed", series.goal),
                 (_, false) => format!("The {} is now", series.goal),
             },
-            loads(series).with_unit(last.level),
+            level,
             plural(series.changes.len() as u64, "change"),
             plural(series.points.len() as u64, "night")
         ),
