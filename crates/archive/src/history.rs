@@ -318,7 +318,8 @@ impl History {
     fn against(&self, mut known: BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
         let Files { all, mut left_out, closed } = self.place.files()?;
         let mut records = Vec::new();
-        let is_other = |(file, line): &(&String, &IndexLine)| all.get(*file).is_some_and(|bytes| *bytes < line.bytes);
+        let is_other =
+            |(file, line): &(&String, &IndexLine)| all.get(*file).is_some_and(|bytes| *bytes < line.bytes);
         let filed: BTreeMap<String, IndexLine> =
             known.iter().filter(is_other).map(|(file, line)| (file.clone(), line.clone())).collect();
         for (file, bytes) in all {

@@ -23,7 +23,12 @@ pub(crate) fn first_line(trends: &Trends) -> String {
             1 => format!(", and another {what} got worse"),
             more => format!(", and {more} other {what}s got worse"),
         };
-        return format!("REGRESSED: {} {}{}{others}", subject(series), moved(worst), back(series, worst, trends));
+        return format!(
+            "REGRESSED: {} {}{}{others}",
+            subject(series),
+            moved(worst),
+            back(series, worst, trends)
+        );
     }
     if let Some((series, news)) = news.iter().find(|(_, news)| news.suspected) {
         return format!(
@@ -80,7 +85,8 @@ fn subject(series: &SeriesLine) -> String {
 /// That a level which moved is as it was before.
 fn back(series: &SeriesLine, news: &News<'_>, trends: &Trends) -> &'static str {
     let since = news.since.unwrap_or(news.at);
-    let before = series.segments.iter().rfind(|segment| segment.to.as_str() <= since && segment.to.as_str() < news.at);
+    let before =
+        series.segments.iter().rfind(|segment| segment.to.as_str() <= since && segment.to.as_str() < news.at);
     let is_back = before.zip(series.segments.last()).is_some_and(|(before, last)| {
         last.from.as_str() > news.at && (last.level / before.level - 1.0).abs() < trends.smallest_effect
     });

@@ -91,7 +91,8 @@ impl Detector {
     /// nights to them.
     pub(super) fn questions(self) -> Vec<Question> {
         let sees = |kind: &Kind| self == Self::Dropline || !matches!(kind, Kind::Shuffled | Kind::Unsaid);
-        let kinds: BTreeSet<Kind> = QUIET.into_iter().chain(EVENTFUL).chain(UNSEEN).chain(LATER).filter(sees).collect();
+        let kinds: BTreeSet<Kind> =
+            QUIET.into_iter().chain(EVENTFUL).chain(UNSEEN).chain(LATER).filter(sees).collect();
         let wholes = kinds.into_iter().map(|kind| Question { kind, step: None });
         let steps = QUIET.into_iter().filter(sees);
         let steps = steps.flat_map(|kind| SIZES.map(|step| Question { kind, step: Some(step) }));
