@@ -67,13 +67,18 @@ pub fn nanoseconds(value: u64) -> String {
 
 /// The same in so many digits.
 pub(crate) fn nanoseconds_of(value: f64, digits: i32) -> String {
-    let (scale, unit) = match value {
+    let (scale, unit) = scale_of_time(value);
+    format!("{}{JOIN}{unit}", self::digits(value / scale, digits))
+}
+
+/// The unit that suits a time in nanoseconds.
+fn scale_of_time(value: f64) -> (f64, &'static str) {
+    match value {
         _ if value < 1e3 => (1.0, "ns"),
         _ if value < 1e6 => (1e3, "us"),
         _ if value < 1e9 => (1e6, "ms"),
         _ => (1e9, "s"),
-    };
-    format!("{}{JOIN}{unit}", self::digits(value / scale, digits))
+    }
 }
 
 /// Bytes, exactly: `212 992 B`.
@@ -144,6 +149,29 @@ impl Loads {
         Self { scale, unit, decimals: coarse.max((fine as usize).min(coarse + 3)) }
     }
 
+    /// The same unit, with as many decimals, two more at most, as tell so small a step.
+    pub(crate) fn as_fine_as_step(self, step: f64) -> Self {
+        let fine = if step > 0.0 { -(step / self.scale).log10().floor() } else { 0.0 };
+        Self { decimals: self.decimals.max((fine.max(0.0) as usize).min(self.decimals + 1)), ..self }
+    }
+
+    /// Times in nanoseconds, of which this is the highest.
+    pub(crate) fn of_times(highest: f64) -> Self {
+        let (scale, unit) = scale_of_time(highest);
+        Self { scale, unit, decimals: decimals_of(highest.max(1.0) / scale, 3) }
+    }
+
+    /// Shares up to 1 in per cent, of which this is the lowest: as fine as what it lacks.
+    pub(crate) fn of_shares(lowest: f64) -> Self {
+        let lack = ((1.0 - lowest) * 100.0).max(1e-4);
+        Self { scale: 0.01, unit: "%", decimals: decimals_of(lack.min(10.0), 2) }
+    }
+
+    /// Ratios without a unit.
+    pub(crate) fn of_ratios(highest: f64) -> Self {
+        Self { scale: 1.0, unit: "", decimals: decimals_of(highest.max(1e-3), 4) }
+    }
+
     /// The same unit, with the decimals of this answer alone.
     pub(crate) fn as_fine_as(self, answer: &AnswerLine) -> Self {
         let own = Self::of(LoadUnit::Packets, [answer], 0.0);
@@ -157,7 +185,10 @@ impl Loads {
 
     /// With its unit: `186.5 kpps`.
     pub(crate) fn with_unit(self, pps: f64) -> String {
-        format!("{}{JOIN}{}", self.bare(pps), self.unit)
+        match self.unit {
+            "" => self.bare(pps),
+            unit => format!("{}{JOIN}{unit}", self.bare(pps)),
+        }
     }
 
     /// As few digits as a tick or a label needs: `412`.
