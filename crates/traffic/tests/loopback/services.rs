@@ -102,7 +102,7 @@ fn what_does_not_answer_its_request_is_counted_by_kind_and_never_as_an_answer() 
     });
     assert_eq!((trial.offered, trial.forwarded, trial.lost()), (400, 80, 320));
     assert_eq!((trial.duplicated, classes(&trial)), (Some(40), vec![("noerror", 80)]));
-    let unlike = Caveat::RepliesUnlike { truncated: 80, extended: 40, changed: 40, unasked: 80 };
+    let unlike = Caveat::RepliesUnlike { truncated: 80, extended: 40, changed: 80, unasked: 40 };
     assert!(trial.caveats.contains(&unlike), "{:?}", trial.caveats);
     let from = from.lock().unwrap().unwrap().to_string();
     let is_from = |caveat: &Caveat| matches!(caveat, Caveat::RepliesElsewhere { packets: 40, from: named, .. } if *named == from);
