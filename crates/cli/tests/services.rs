@@ -323,7 +323,7 @@ fn bits_a_second_are_of_what_is_sent_and_so_is_the_frame_that_is_told() {
     let (bench, port) = (Bench::new(), echo());
     let trial = |more: &[&str]| {
         let target = format!("udp://127.0.0.1:{port}");
-        let words = ["trial", &target, "--duration=500ms", "-q", "--json", "-o", "r.jsonl"];
+        let words = ["trial", &target, "--duration=500ms", "-q", "--json", "--no-packets", "-o", "r.jsonl"];
         let _ = std::fs::remove_file(bench.path("r.jsonl"));
         bench.run(&[&words[..], more].concat()).json()
     };
