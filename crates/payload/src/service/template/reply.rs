@@ -173,7 +173,8 @@ impl Replies {
                 } else {
                     (&before.rule, rule)
                 };
-                if !last.implies(first) && !(first.class == last.class && first.implies(last)) {
+                let says_less = first.class == last.class && first.implies(last);
+                if !(last.implies(first) || says_less) {
                     continue;
                 }
                 let before = &before.word;
