@@ -170,12 +170,14 @@ impl<'a> Hearing<'a> {
     fn stacks(&mut self) {
         for space in &self.grown.spaces {
             let (stack, way) = (&space.stack, space.arrives());
+            // What was seen to come without a socket is in it.
+            let no_ports = stack.no_ports.saturating_sub(self.outcome.without_socket);
+            let by_replies = no_ports.saturating_sub(self.unheard(space));
             // On the way out and where both ways meet, the target's socket was heard already.
             let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
             let claims = [
                 (Place::Checksum, stack.checksum_errors),
-                // What was seen to come without a socket is in it.
-                (Place::NoListener, stack.no_ports.saturating_sub(self.outcome.without_socket)),
+                (Place::NoListener, no_ports - by_replies),
                 (Place::RpFilter, stack.rp_filtered),
                 (Place::Ttl, stack.header_errors),
                 (Place::NoRoute, stack.in_no_routes + stack.address_errors),
@@ -193,7 +195,22 @@ impl<'a> Hearing<'a> {
             let other_host = space.devices().map(|device| device.other_host).sum();
             let other_host = self.ours(Place::OtherHost, other_host, self.others_at_interfaces(space));
             self.take_way(Place::OtherHost, way, other_host);
+            let by_replies = self.ours(Place::NoListener, by_replies, at_udp);
+            self.infer(Site::back(Place::NoListener), by_replies, Inference::Heard);
         }
+    }
+
+    /// Requests that may have come to no socket of the target's, in whose namespace replies come too, and meet no listener alike: all but
+    /// those that were read there beside our own replies, or found no room, or wait.
+    fn unheard(&self, space: &Space) -> u64 {
+        if space.role != Role::Both || self.outcome.one_way {
+            return u64::MAX;
+        }
+        let came = [space.stack.in_errors, self.outcome.unread]
+            .into_iter()
+            .fold(space.stack.udp_read, u64::saturating_add);
+        let replies = self.outcome.replies().saturating_add(self.outcome.duplicated);
+        self.outcome.offered.saturating_sub(came.saturating_sub(replies))
     }
 
     /// Packets that came to the interfaces of a namespace and may be other programs'.

@@ -52,6 +52,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         RepliesRelayed { relayed, replies }
         RepliesInOrder { replies, lost }
         RepliesAmbiguous { ambiguous, replies }
+        RepliesTwice { duplicated, lost }
         RepliesRefuse { class, refused, replies }
         AnswersLimited { refused, replies, silent, offered }
         RepliesFail { class, failed, replies }

@@ -178,7 +178,9 @@ fn answered(place: &str) -> Option<&'static str> {
         "reply_truncated" => Some("which was cut"),
         "reply_extended" => Some("which was longer than stated or allowed"),
         "reply_changed" => Some("which was not its answer"),
-        "return_no_listener" => Some("from another address or port than was asked"),
+        "return_no_listener" => {
+            Some("from another address or port than was asked, or to a port at which nobody listens")
+        }
         _ => None,
     }
 }

@@ -51,6 +51,16 @@ pub(crate) fn traffic_words(record: &Record) -> String {
         number::bytes(profile.packet_bytes.into()),
         number::bytes(profile.frame_bytes.into())
     );
+    if let Some(mean) = profile.packet_mean_bytes {
+        let frame = mean + f64::from(profile.frame_bytes) - f64::from(profile.packet_bytes);
+        words = format!(
+            "{} arrivals, payloads of several lengths: up to {}, in the mean {} ({} frames)",
+            arrival_words(&profile.arrival),
+            number::bytes(profile.packet_bytes.into()),
+            number::bytes(mean.round() as u64),
+            number::bytes(frame.round() as u64)
+        );
+    }
     if profile.streams.len() > 1 {
         words.push_str(&format!(", {}", number::plural(profile.streams.len() as u64, "stream")));
     }

@@ -289,6 +289,13 @@ pub enum Caveat {
         /// Of so many replies.
         replies: u64,
     },
+    /// Some requests have two replies and others none.
+    RepliesTwice {
+        /// Replies to requests that had one already.
+        duplicated: u64,
+        /// Requests without one.
+        lost: u64,
+    },
     /// A service refused by a rule of its own: that is not loss, and nobody got what he asked for.
     RepliesRefuse {
         /// What most of them said.
@@ -773,6 +780,7 @@ impl Caveat {
             Self::RepliesRelayed { .. } => "replies_relayed",
             Self::RepliesInOrder { .. } => "replies_in_order",
             Self::RepliesAmbiguous { .. } => "replies_ambiguous",
+            Self::RepliesTwice { .. } => "replies_twice",
             Self::RepliesRefuse { .. } => "replies_refuse",
             Self::AnswersLimited { .. } => "answers_limited",
             Self::RepliesFail { .. } => "replies_fail",

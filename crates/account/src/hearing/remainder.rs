@@ -9,6 +9,7 @@ pub(super) enum Inference {
     Arrivals,
     Closed,
     Down,
+    Heard,
     Neighbour,
     Reason,
     Refused,
@@ -26,6 +27,10 @@ impl Inference {
             Self::Down => {
                 "an interface on the way was down, or its peer was, and the kernel counts next to none of \
                  what is given to one"
+            }
+            Self::Heard => {
+                "both ends share the namespace that counts what meets no listener, and as many packets were read there as \
+                 requests and replies together: the requests came, so replies went to ports at which nobody listens"
             }
             Self::Neighbour => {
                 "the next hop's hardware address was not found, and the kernel does not count what waits for it"

@@ -9,7 +9,7 @@ use dropline_record::{ProfileLine, Purpose, TrialLine};
 use dropline_targets::{AnyMeasurer, Opening, Target};
 use dropline_traffic::{Moving, Starter, Together};
 use dropline_trial::{
-    AgentState, Arrival, Drain, GapLaw, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
+    AgentState, Arrival, Drain, GapLaw, Measurer as _, Rate, Share, TrafficProfile, Trial, TrialInput,
 };
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -369,7 +369,7 @@ fn profile(line: &ProfileLine) -> Result<TrafficProfile, Failure> {
     let seconds = |s: f64| Duration::from_secs_f64(s.clamp(0.0, 1e6));
     Ok(TrafficProfile {
         arrival,
-        packet: Packet::of_payload(line.packet_bytes).map_err(Failure::usage)?,
+        packet: line.packet().map_err(Failure::usage)?,
         streams: line.streams.clone(),
         directions: line.directions.clone(),
         drain: Drain {

@@ -283,9 +283,16 @@ impl fmt::Display for Caveat {
             ),
             Self::RepliesAmbiguous { ambiguous, replies } => write!(
                 f,
-                "{ambiguous} of {} carried a tag that came round, and no reply came to the request that had it before: either may be \
-                 meant. They count as answers and have no delay. Take a longer tag ({{tag:4}}), or more --streams",
+                "{ambiguous} of {} carried a tag that came round, and no reply that is surely its own came to the request that had it \
+                 before: either may be meant. They count as answers and have no delay, and which are missing is not known. Take a longer tag ({{tag:4}}), or more --streams",
                 number_of(*replies, "reply")
+            ),
+            Self::RepliesTwice { duplicated, lost } => write!(
+                f,
+                "{} came to requests that had one already, and {} had none: the service may answer with another request's tag or \
+                 identifier, or something on the way copies replies. Look at which one it sends back",
+                number_of(*duplicated, "reply"),
+                number_of(*lost, "request")
             ),
             Self::RepliesRefuse { class, refused, replies } => write!(
                 f,
