@@ -20,7 +20,7 @@ pub(super) fn why(found: &Explanation) -> Markup {
         (figures(&remedies, false))
         @if !remedies.is_empty() { (conditions(found)) }
         section {
-            h2 { "Why packets were lost" }
+            h2 { @if found.lost > 0 { "Why packets were lost" } @else { "How the target kept up" } }
             dl { @for (name, words) in facts(found) { dt { (name) } dd { (words) } } }
         }
         (figures(&others, false))

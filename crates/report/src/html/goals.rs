@@ -3,7 +3,7 @@
 use crate::number::{fixed, percent};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
-use crate::prose::sentence_case;
+use crate::prose::{counts, sentence_case};
 use crate::search_summary::{Piece, SearchSummary, width};
 use crate::standing::recorded_words;
 use dropline_record::CaveatLine;
@@ -112,14 +112,18 @@ pub(super) fn certificates(finding: &SearchSummary) -> Markup {
     }
 }
 
-/// What each answer that does not stand still says.
+/// What each answer that does not stand still says, once for goals of which the same is said.
 fn unsettled(finding: &SearchSummary) -> Markup {
     html! {
-        @for (index, name) in finding.names.iter().enumerate() {
-            @if !finding.standings[index].settled() {
-                div.caveat data-code="unsettled" data-goal=(index) {
-                    b { "!" }
-                    span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(index)) "." }
+        @for (goals, words) in finding.unsettled() {
+            div.caveat data-code="unsettled" data-goal=(goals[0]) {
+                b { "!" }
+                span {
+                    @for (place, &goal) in goals.iter().enumerate() {
+                        @if place > 0 { (if place + 1 == goals.len() { " and " } else { ", " }) }
+                        b class=(format!("t{}", finding.inks[goal])) { (finding.names[goal]) }
+                    }
+                    ": " (words) "."
                 }
             }
         }
@@ -167,7 +171,7 @@ pub(super) fn caveats(caveats: &[CaveatLine], finding: Option<&SearchSummary>) -
             div.caveats {
                 @if let Some(unsettled) = unsettled { (unsettled) }
                 @for caveat in caveats {
-                    div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&caveat.text)) } }
+                    div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&counts(&caveat.text))) } }
                 }
             }
         }

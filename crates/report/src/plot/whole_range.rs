@@ -7,7 +7,7 @@ use super::{Numbers, Plot, Reading, Room, apart_words, overview};
 use crate::number::{self, Loads, listed, nanoseconds, percent};
 use crate::prose::labelled;
 use crate::search_summary::SearchSummary;
-use dropline_record::{DelayLine, TrialLine};
+use dropline_record::{CaveatLine, DelayLine, TrialLine};
 
 /// From this ratio of the highest to the lowest load on, the axis is logarithmic.
 const WIDE: f64 = 8.0;
@@ -33,7 +33,8 @@ pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label
         let y = Scale::logarithmic(range, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(trial.forwarding_rate_pps))
     });
-    let title = labelled(label, forwarded_title(&trials, loads));
+    let (sound, disturbed) = sound(&trials);
+    let title = labelled(label, forwarded_title(&sound, loads));
     let band = if trials.len() >= BESIDE {
         format!(
             " Grey: the least and the most of {} at neighbouring loads.",
@@ -46,7 +47,7 @@ pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label
         name: "forwarded",
         caption: format!(
             "Each mark is a trial, hollow if it lost nothing; on the dotted line all that is offered comes back.{band} The \
-             whole range of loads is shown: {}{left_out}.{}",
+             whole range of loads is shown: {}{left_out}.{disturbed}{}",
             number::plural(trials.len() as u64, "trial"),
             apart_words(trials.len(), shown.len())
         ),
@@ -76,12 +77,13 @@ pub(crate) fn delay_by_load(finding: &SearchSummary, loads: Loads, room: Room, l
         let y = Scale::logarithmic(heights, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(lowest(trial).unwrap_or(1) as f64))
     });
-    let title = labelled(label, delay_title(&trials, loads));
+    let (sound, disturbed) = sound(&trials);
+    let title = labelled(label, delay_title(&sound, loads));
     Some(Plot {
         name: "delay-by-load",
         caption: format!(
             "Delays of every trial over its load, of the packets that came back: half of these took p50 or less, 99 of 100 \
-             p99, 999 of 1000 p99.9. {}{left_out}.{}",
+             p99, 999 of 1000 p99.9. {}{left_out}.{disturbed}{}",
             number::plural(trials.len() as u64, "trial"),
             apart_words(trials.len(), shown.len())
         ),
@@ -106,6 +108,22 @@ pub(super) fn counted<'a>(finding: &SearchSummary<'a>) -> (Vec<&'a TrialLine>, S
         some => format!("; {} left out, for they do not count", number::plural(some as u64, "trial")),
     };
     (trials, left_out)
+}
+
+/// Those that our own side did not disturb: titles are of these alone; and how many are not, in words.
+fn sound<'a>(trials: &[&'a TrialLine]) -> (Vec<&'a TrialLine>, String) {
+    let (disturbed, sound): (Vec<&TrialLine>, Vec<&TrialLine>) =
+        trials.iter().copied().partition(|trial| trial.caveats.iter().any(CaveatLine::is_disturbing));
+    let words = match disturbed.len() as u64 {
+        0 => String::new(),
+        all if sound.is_empty() => {
+            format!(" This machine disturbed {}: see the caveats.", number::plural(all, "trial"))
+        }
+        some => {
+            format!(" This machine disturbed {}: the title is of the others.", number::plural(some, "trial"))
+        }
+    };
+    (sound, words)
 }
 
 /// The least percentile that is known of a trial.
@@ -166,7 +184,7 @@ fn forwarded_title(trials: &[&TrialLine], loads: Loads) -> String {
         loads.with_unit(most.intended_load_pps)
     );
     if most.number == highest.number {
-        return format!("{at_most}, the highest load that was tried");
+        return format!("{at_most}, the highest load");
     }
     let fell = if last < rate * FALLEN { "only " } else { "" };
     format!(
@@ -176,23 +194,26 @@ fn forwarded_title(trials: &[&TrialLine], loads: Loads) -> String {
     )
 }
 
-/// The highest percentile that both ends of the range have.
+/// The highest percentile that both ends of the range have, of all trials there.
 fn delay_title(trials: &[&TrialLine], loads: Loads) -> String {
-    let value = |trial: &TrialLine, of: fn(&DelayLine) -> Option<u64>| trial.delay_ns.as_ref().and_then(of);
     let (Some(first), Some(last)) = (trials.first(), trials.last()) else { return "Delays".into() };
-    let both = |of: fn(&DelayLine) -> Option<u64>| value(first, of).zip(value(last, of));
-    let Some((name, (light, heavy))) =
-        PERCENTILES.iter().rev().find_map(|(name, _, of)| Some((*name, both(*of)?)))
-    else {
-        return "Delays over the load".into();
+    let at = |load: f64, of: fn(&DelayLine) -> Option<u64>| {
+        let there = trials.iter().filter(|trial| trial.intended_load_pps == load);
+        let values: Option<Vec<u64>> = there.map(|trial| trial.delay_ns.as_ref().and_then(of)).collect();
+        let values = values?;
+        let (least, most) = (*values.iter().min()?, *values.iter().max()?);
+        let [least, most] = [least, most].map(nanoseconds);
+        let range = if least == most { most } else { format!("{least} to {most}") };
+        Some(format!("{range} at {}", loads.with_unit(load)))
     };
-    format!(
-        "{name} is {} at {} and {} at {}",
-        nanoseconds(light),
-        loads.with_unit(first.intended_load_pps),
-        nanoseconds(heavy),
-        loads.with_unit(last.intended_load_pps)
-    )
+    let both = |of: fn(&DelayLine) -> Option<u64>| {
+        at(first.intended_load_pps, of).zip(at(last.intended_load_pps, of))
+    };
+    let found = PERCENTILES.iter().rev().find_map(|(name, _, of)| Some((*name, both(*of)?)));
+    match found.filter(|_| first.intended_load_pps < last.intended_load_pps) {
+        Some((name, (light, heavy))) => format!("{name} is {light} and {heavy}"),
+        None => "Delays over the load".into(),
+    }
 }
 
 fn draw_forwarded(

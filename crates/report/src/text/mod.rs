@@ -60,7 +60,7 @@ impl Page {
             self.gap();
         }
         for caveat in caveats {
-            self.hanging("! ", Ink::Strong, &caveat.text);
+            self.hanging("! ", Ink::Strong, &crate::prose::counts(&caveat.text));
         }
     }
 }

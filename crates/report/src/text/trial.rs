@@ -32,7 +32,9 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     page.caveats_of(record);
     page.gap();
     if trial.intended.is_some() || trial.passages.is_none() {
-        page.fact("arrivals", &crate::arrivals::words(trial));
+        let words =
+            if page.style.verbose { crate::arrivals::words(trial) } else { crate::arrivals::verdict(trial) };
+        page.fact("arrivals", &words);
     }
     if !traffic::is_overheard(record) && (trial.intended.is_some() || trial.passages.is_none()) {
         lateness(page, trial);
@@ -122,6 +124,8 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         page.fact("also", &more.join(", "));
     }
     match trial.trial_loss_ratio {
+        // The same as the line of what was lost.
+        Some(_) if trial.trial_loss_ratio == trial.loss_ratio && !page.style.verbose => {}
         Some(ratio) => page.fact(
             "missing",
             &format!(
