@@ -150,6 +150,15 @@ impl Loads {
         Self { decimals: if own.scale == self.scale { own.decimals } else { self.decimals }, ..self }
     }
 
+    /// The same unit, with as many decimals as tell both ends of an interval apart.
+    pub(crate) fn apart(self, lower: Option<f64>, upper: Option<f64>) -> Self {
+        let Some((lower, upper)) = lower.zip(upper).filter(|(lower, upper)| lower < upper) else {
+            return self;
+        };
+        let fine = (-((upper - lower) / self.scale / 5.0).log10()).ceil().max(0.0) as usize;
+        Self { decimals: self.decimals.max(fine.min(self.decimals + 3)), ..self }
+    }
+
     /// The bare number: `186.5`.
     pub(crate) fn bare(self, pps: f64) -> String {
         fixed(self.scaled(pps), self.decimals)

@@ -350,7 +350,9 @@ impl<'a> SearchSummary<'a> {
                     ),
                     None => format!("the bounds {stated} are what single trials showed"),
                 };
-                format!("{}; {so}", denied.why)
+                let same = (denied.low_pps, denied.high_pps) == (answer.lower_pps, answer.upper_pps);
+                let is_nothing = answer.lower_pps.is_none() && answer.upper_pps.is_none();
+                if same || is_nothing { denied.why.into() } else { format!("{}; {so}", denied.why) }
             }
             Standing::Other(_) => return None,
         })

@@ -1,6 +1,6 @@
 //! The answers as a table, and the doubts about them.
 
-use crate::number::{fixed, percent};
+use crate::number::{percent, percent_of};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
 use crate::prose::{counts, sentence_case};
@@ -66,8 +66,8 @@ pub(super) fn goals(finding: &SearchSummary) -> Markup {
                             td data-headline-pps=[answer.headline_pps()] { b { (finding.headline(index, false).unwrap_or_else(|| "none".into())) } }
                             td data-lower-pps=[answer.lower_pps] { (load(stated.and(answer.lower_pps))) }
                             td data-upper-pps=[answer.upper_pps] { (load(stated.and(answer.upper_pps))) }
-                            td.w { @if let Some(width) = stated.and(width(answer)) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
-                            td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
+                            td.w { @if let Some(width) = stated.and(width(answer)) { (percent_of(width, 2)) } }
+                            td.w { (percent(answer.goal.width)) }
                             td.l.wrap data-result=(recorded_words(answer)) {
                                 @if standing.settled() { (standing.short()) }
                                 @else { span.unsettled { (standing.short()) } }

@@ -161,7 +161,12 @@ fn table(groups: &SearchGroups) -> Markup {
 /// What each trial counted that no search offered.
 fn counted(records: &[Record]) -> Markup {
     let Columns { heads, rows } = singles(records);
-    let side = |index: usize| (heads[index].1 == Side::Left).then_some("l");
+    // The least columns leave a narrow page.
+    let side = |index: usize| match (heads[index].0.as_str(), heads[index].1) {
+        ("offered" | "forwarded", _) => Some("w"),
+        (_, Side::Left) => Some("l wrap"),
+        _ => None,
+    };
     html! {
         @if !rows.is_empty() {
             div.scroll {

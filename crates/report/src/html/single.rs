@@ -84,7 +84,7 @@ fn search(finding: &SearchSummary) -> Markup {
         section { h2 { "How it was measured" } (measured(record)) }
         section {
             h2 { "Every trial" }
-            p.about { "Click a heading to sort." }
+            p.about.sorts { "Click a heading to sort." }
             (trials(record, finding.loads))
         }
         (downloads(std::slice::from_ref(record)))
@@ -189,9 +189,9 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
         None => "paced by the target".into(),
     };
     format!(
-        "{} for {}, {} arrivals, {intended}.{}",
+        "{} {}, {} arrivals, {intended}.{}",
         loads.with_unit(trial.intended_load_pps),
-        number::seconds(trial.duration_s),
+        crate::text::time_words(trial),
         traffic::arrival_words(&trial.arrival),
         took(trial)
     )

@@ -40,6 +40,8 @@ struct Curve {
     late: bool,
     /// Our own lateness is most of it.
     ours: bool,
+    /// Fewer than half of the packets came back.
+    few: bool,
 }
 
 /// What a plot is about, beside its curves.
@@ -90,7 +92,9 @@ fn of_search(finding: &SearchSummary, loads: Loads, label: &str) -> Option<Story
         let (curves, all) = asked(finding, loads, what);
         (curves, all, "delays that were asked for")
     };
-    let title = match curves.last()? {
+    // Of a load at which most packets came back: the delays of a few say little of it.
+    let told = curves.iter().rev().find(|curve| !curve.few).or(curves.last())?;
+    let title = match told {
         heaviest if heaviest.ours => format!("{}, our own lateness included", heaviest.title()),
         heaviest => heaviest.title(),
     };
@@ -147,7 +151,19 @@ impl Curve {
         let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
         let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
         let (at, what) = (String::new(), LoadUnit::Packets);
-        Some(Self { name, below, at, packets, what, points, stated, shade: 4, late: false, ours: false })
+        Some(Self {
+            name,
+            below,
+            at,
+            packets,
+            what,
+            points,
+            stated,
+            shade: 4,
+            late: false,
+            ours: false,
+            few: false,
+        })
     }
 
     /// What this curve says, and where: a title speaks of one curve alone.
@@ -232,9 +248,11 @@ fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize)
                 sum.merge(&histogram(trial.delay_ns.as_ref()?)?);
             }
             let load = loads.with_unit(group[0].intended_load_pps);
-            let at = format!("At {load}");
+            let at = format!("At {}", loads.with_unit(group[0].intended_load_pps));
+            let offered: u64 = group.iter().map(|trial| trial.offered.0).fold(0, u64::saturating_add);
+            let few = sum.count() < offered / 2;
             let ours = group.iter().any(|trial| are_delays_ours(trial));
-            Some(Curve { at, what, ours, ..Curve::new(String::new(), load, &sum)? })
+            Some(Curve { at, what, ours, few, ..Curve::new(String::new(), load, &sum)? })
         })
         .collect();
     (shaded(curves), all)

@@ -20,6 +20,9 @@ use crate::standing::Standing;
 use dropline_record::TrialLine;
 use steps::{Step, steps};
 
+/// An interval that is wider than this has no width that says anything.
+const HARDLY: f64 = 0.5;
+
 /// Height of the lanes at the edges, for trials outside the axis.
 const LANE: f64 = 18.0;
 
@@ -36,6 +39,11 @@ pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label
     );
     if has_medians(finding) {
         caption.push_str(" Dotted: the median of an interval.");
+    }
+    if finding.record.trials.iter().any(|trial| trial.phase.as_deref() == Some("weigh")) {
+        caption.push_str(
+            " Phases: locate finds the region, weigh asks for more in it, probe looks at lower loads.",
+        );
     }
     if invalid {
         caption.push_str(" Dashed: a bound that its last trial does not confirm.");
@@ -81,14 +89,30 @@ fn title(finding: &SearchSummary) -> String {
         return format!("Every limit {}", missing(&why));
     }
     let (mut words, mut times): (Vec<String>, Vec<f64>) = Default::default();
+    // Bounds are loads that were tried, and no interval that holds the limit.
+    let is_interval = finding.answers.iter().any(|answer| answer.level.is_some());
     for (goal, name) in finding.names.iter().enumerate() {
-        let limit = format!("{} for {name}", if goal == 0 { "the limit" } else { "that" });
+        let limit = match (is_interval, goal) {
+            (true, 0) => format!("the limit for {name}"),
+            (true, _) => format!("that for {name}"),
+            (false, 0) => format!("the bounds for {name}"),
+            (false, _) => format!("those for {name}"),
+        };
         words.push(match knowns[goal] {
-            None => format!("{limit} {}", missing(&finding.standings[goal])),
+            None => format!("the limit for {name} {}", missing(&finding.standings[goal])),
             Some((width, after)) => {
-                let known = if times.is_empty() { " was known" } else { "" };
+                let known = match (is_interval, times.is_empty()) {
+                    (true, true) => " was known to within",
+                    (true, false) => " to within",
+                    (false, true) => " were within",
+                    (false, false) => " within",
+                };
+                let hardly = if times.is_empty() { " was hardly known" } else { " hardly" };
                 times.push(after);
-                format!("{limit}{known} to within {}", percent_of(width, 2))
+                match is_interval && width > HARDLY {
+                    true => format!("{limit}{hardly}"),
+                    false => format!("{limit}{known} {}", percent_of(width, 2)),
+                }
             }
         });
     }
@@ -185,7 +209,7 @@ fn draw(finding: &SearchSummary, trials: &[&TrialLine], view: View, room: Room) 
     let ticks: Vec<(f64, String)> =
         time.ticks(wide_ticks).into_iter().map(|value| (value, number::three(value))).collect();
     frame.columns(&mut canvas, &time, &ticks, false);
-    frame.name_columns(&mut canvas, "elapsed search time, s");
+    frame.name_columns(&mut canvas, if narrow { "search time, s" } else { "elapsed search time, s" });
     let words = format!("axis from {}", view.loads.short(view.low));
     frame.left_axis(&mut canvas, cut.then_some(words.as_str()));
     let drawn = Drawn { finding, trials, view, frame, rate, time };

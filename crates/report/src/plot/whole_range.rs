@@ -28,13 +28,17 @@ const PERCENTILES: [Percentile; 3] = [
 pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label: &str) -> Option<Plot> {
     let (trials, left_out) = counted(finding);
     let range = range(&trials)?;
-    let shown = overview(&trials, &told(&trials), |trial| {
+    let (sound, disturbed) = sound(&trials);
+    let kept = [told(&trials), told(&sound)].concat();
+    let shown = overview(&trials, &kept, |trial| {
         let x = Scale::logarithmic(range, (0.0, room.width()));
         let y = Scale::logarithmic(range, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(trial.forwarding_rate_pps))
     });
-    let (sound, disturbed) = sound(&trials);
-    let title = labelled(label, forwarded_title(&sound, loads));
+    // An answer that comes later than a goal allows is not counted.
+    let is_bound = finding.answers.iter().any(|answer| answer.goal.within_s.is_some());
+    let in_time = if is_bound { " in time" } else { "" };
+    let title = labelled(label, forwarded_title(&sound, loads, in_time));
     let band = if trials.len() >= BESIDE {
         format!(
             " Grey: the least and the most of {} at neighbouring loads.",
@@ -72,13 +76,15 @@ pub(crate) fn delay_by_load(finding: &SearchSummary, loads: Loads, room: Room, l
     };
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(1.0, f64::max));
     let heights = (low / 1.2, (high * 1.25).max(low * 2.0));
-    let shown = overview(&trials, &told(&trials), |trial| {
+    let (sound, disturbed) = sound(&trials);
+    let ends = ends(&sound);
+    let kept = [told(&trials), ends.concat()].concat();
+    let shown = overview(&trials, &kept, |trial| {
         let x = Scale::logarithmic(range, (0.0, room.width()));
         let y = Scale::logarithmic(heights, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(lowest(trial).unwrap_or(1) as f64))
     });
-    let (sound, disturbed) = sound(&trials);
-    let title = labelled(label, delay_title(&sound, loads));
+    let title = labelled(label, delay_title(&ends, loads));
     Some(Plot {
         name: "delay-by-load",
         caption: format!(
@@ -175,11 +181,11 @@ fn told<'a>(trials: &[&'a TrialLine]) -> Vec<&'a TrialLine> {
 }
 
 /// The most that came back, and what the highest load brought.
-fn forwarded_title(trials: &[&TrialLine], loads: Loads) -> String {
+fn forwarded_title(trials: &[&TrialLine], loads: Loads, in_time: &str) -> String {
     let [_, most, highest] = told(trials)[..] else { return "What was forwarded".into() };
     let [rate, last] = [most, highest].map(|trial| trial.forwarding_rate_pps);
     let at_most = format!(
-        "At most {} came back, of {}",
+        "At most {} came back{in_time}, of {}",
         loads.with_unit(rate),
         loads.with_unit(most.intended_load_pps)
     );
@@ -194,23 +200,31 @@ fn forwarded_title(trials: &[&TrialLine], loads: Loads) -> String {
     )
 }
 
-/// The highest percentile that both ends of the range have, of all trials there.
-fn delay_title(trials: &[&TrialLine], loads: Loads) -> String {
-    let (Some(first), Some(last)) = (trials.first(), trials.last()) else { return "Delays".into() };
-    let at = |load: f64, of: fn(&DelayLine) -> Option<u64>| {
-        let there = trials.iter().filter(|trial| trial.intended_load_pps == load);
-        let values: Option<Vec<u64>> = there.map(|trial| trial.delay_ns.as_ref().and_then(of)).collect();
-        let values = values?;
-        let (least, most) = (*values.iter().min()?, *values.iter().max()?);
-        let [least, most] = [least, most].map(nanoseconds);
+/// All trials at the lowest load, and all at the highest one, at which most packets came back: the delays of a few say little of
+/// a load.
+fn ends<'a>(trials: &[&'a TrialLine]) -> [Vec<&'a TrialLine>; 2] {
+    let is_told = |trial: &&TrialLine| trial.forwarded.0 >= trial.offered.0 / 2;
+    let told: Vec<&TrialLine> = trials.iter().copied().filter(is_told).collect();
+    [told.first(), told.last()].map(|end| {
+        let is_there =
+            |trial: &&TrialLine| end.is_some_and(|end| end.intended_load_pps == trial.intended_load_pps);
+        told.iter().copied().filter(is_there).collect()
+    })
+}
+
+/// The highest percentile that all trials at both ends of the range have.
+fn delay_title(ends: &[Vec<&TrialLine>; 2], loads: Loads) -> String {
+    let at = |there: &[&TrialLine], of: fn(&DelayLine) -> Option<u64>| {
+        let values = there.iter().map(|trial| trial.delay_ns.as_ref().and_then(of));
+        let values = values.collect::<Option<Vec<u64>>>()?;
+        let [least, most] = [*values.iter().min()?, *values.iter().max()?].map(nanoseconds);
         let range = if least == most { most } else { format!("{least} to {most}") };
-        Some(format!("{range} at {}", loads.with_unit(load)))
+        Some(format!("{range} at {}", loads.with_unit(there.first()?.intended_load_pps)))
     };
-    let both = |of: fn(&DelayLine) -> Option<u64>| {
-        at(first.intended_load_pps, of).zip(at(last.intended_load_pps, of))
-    };
+    let [first, last] = ends;
+    let both = |of: fn(&DelayLine) -> Option<u64>| at(first, of).zip(at(last, of));
     let found = PERCENTILES.iter().rev().find_map(|(name, _, of)| Some((*name, both(*of)?)));
-    match found.filter(|_| first.intended_load_pps < last.intended_load_pps) {
+    match found.filter(|(_, (light, heavy))| light != heavy) {
         Some((name, (light, heavy))) => format!("{name} is {light} and {heavy}"),
         None => "Delays over the load".into(),
     }
@@ -331,6 +345,7 @@ fn draw_delays(
             named.push((y.clamped(value.max(1) as f64), name));
         }
     }
+    named.sort_by(|one, other| one.0.total_cmp(&other.0));
     let wanted: Vec<f64> = named.iter().map(|(height, _)| height + 4.0).collect();
     let placed = super::axes::spread(&wanted, 15.0, frame.top + 8.0, frame.bottom);
     for (height, (_, name)) in placed.into_iter().zip(named) {

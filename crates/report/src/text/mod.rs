@@ -30,6 +30,7 @@ pub(crate) use many::{several, singles};
 pub(crate) use search::goals;
 pub use study::study_text;
 pub use trends::trends_text;
+pub(crate) use trial::time_words;
 
 use crate::denial::decisive_first;
 use crate::search_summary::SearchSummary;
