@@ -178,6 +178,15 @@ impl Loads {
         Self { decimals: if own.scale == self.scale { own.decimals } else { self.decimals }, ..self }
     }
 
+    /// The same unit, with as many decimals as tell both ends of an interval apart.
+    pub(crate) fn apart(self, lower: Option<f64>, upper: Option<f64>) -> Self {
+        let Some((lower, upper)) = lower.zip(upper).filter(|(lower, upper)| lower < upper) else {
+            return self;
+        };
+        let fine = (-((upper - lower) / self.scale / 5.0).log10()).ceil().max(0.0) as usize;
+        Self { decimals: self.decimals.max(fine.min(self.decimals + 3)), ..self }
+    }
+
     /// The bare number: `186.5`.
     pub(crate) fn bare(self, pps: f64) -> String {
         fixed(self.scaled(pps), self.decimals)
@@ -189,6 +198,25 @@ impl Loads {
             "" => self.bare(pps),
             unit => format!("{}{JOIN}{unit}", self.bare(pps)),
         }
+    }
+
+    /// What is stated as a lower bound: rounded downwards, so that no more is said than is known.
+    pub(crate) fn floor(self, pps: f64) -> f64 {
+        self.rounded(pps, f64::floor)
+    }
+
+    /// What is stated as an upper bound: rounded upwards.
+    pub(crate) fn ceil(self, pps: f64) -> f64 {
+        self.rounded(pps, f64::ceil)
+    }
+
+    fn rounded(self, pps: f64, round: fn(f64) -> f64) -> f64 {
+        let step = self.scale / 10f64.powi(self.decimals as i32);
+        let steps = pps / step;
+        // A load that was typed in these digits is itself.
+        let near = steps.round();
+        let steps = if (steps - near).abs() < 1e-6 * near.abs().max(1.0) { near } else { round(steps) };
+        steps * step
     }
 
     /// As few digits as a tick or a label needs: `412`.
@@ -246,6 +274,17 @@ mod tests {
         assert_eq!(three(-1.33), "\u{2212}1.33");
         assert_eq!(three(215_073.0), "215_073");
         assert_eq!((three(0.0), three(f64::NAN)), ("0".into(), "0".into()));
+    }
+
+    #[test]
+    fn a_lower_bound_is_never_stated_higher_than_it_is_and_an_upper_one_never_lower() {
+        let loads = Loads { scale: 1e3, unit: "kpps", decimals: 1 };
+        assert_eq!(loads.bare(loads.floor(9_152.146)), "9.1");
+        assert_eq!(loads.bare(loads.ceil(9_112.0)), "9.2");
+        for typed in [9_200.0, 100.0, 0.0, 14_880_900.0] {
+            assert_eq!(loads.bare(loads.floor(typed)), loads.bare(typed));
+            assert_eq!(loads.bare(loads.ceil(typed)), loads.bare(typed));
+        }
     }
 
     #[test]

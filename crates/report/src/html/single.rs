@@ -84,7 +84,7 @@ fn search(finding: &SearchSummary) -> Markup {
         section { h2 { "How it was measured" } (measured(record)) }
         section {
             h2 { "Every trial" }
-            p.about { "Click a heading to sort." }
+            p.about.sorts { "Click a heading to sort." }
             (trials(record, finding.loads))
         }
         (downloads(std::slice::from_ref(record)))
@@ -189,11 +189,23 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
         None => "paced by the target".into(),
     };
     format!(
-        "{} for {}, {} arrivals, {intended}.",
+        "{} {}, {} arrivals, {intended}.{}",
         loads.with_unit(trial.intended_load_pps),
-        number::seconds(trial.duration_s),
-        traffic::arrival_words(&trial.arrival)
+        crate::text::time_words(trial),
+        traffic::arrival_words(&trial.arrival),
+        took(trial)
     )
+}
+
+/// How long it took, where that is the target's doing.
+fn took(trial: &TrialLine) -> String {
+    let delay = trial.delay_ns.as_ref().filter(|_| !crate::denial::are_delays_ours(trial));
+    let Some((delay, p50)) = delay.and_then(|delay| Some((delay, delay.p50?))) else { return String::new() };
+    let slow = delay
+        .p99
+        .map_or_else(String::new, |p99| format!(", and 99 of 100 {} or less", number::nanoseconds(p99)));
+    let which = if trial.lost.0 > 0 { "Of those that came back half" } else { "Half of them" };
+    format!(" {which} took {} or less{slow}.", number::nanoseconds(p50))
 }
 
 /// What each direction or agent had of it: whole sentences, which a narrow column would cut.
