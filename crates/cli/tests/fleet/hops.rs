@@ -81,7 +81,7 @@ impl World {
             let agent: Child = namespace.run(start).unwrap();
             fleet.agents.push(agent);
         }
-        std::thread::sleep(Duration::from_secs(1));
+        self.hub.run(|| fleet.wait_for_agents(3)).unwrap();
         fleet
     }
 }

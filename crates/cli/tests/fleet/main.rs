@@ -168,6 +168,19 @@ impl Fleet {
         self.bench.command(&words).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// Waits until so many agents answer.
+    fn wait_for_agents(&self, count: usize) {
+        let words = ["fleet", "list", "--json", "--join", &self.url, "--creds", "fleet/coordinator.nk"];
+        let until = Instant::now() + Duration::from_secs(30);
+        let there = || self.bench.run(&words).text;
+        let number = |text: &str| {
+            serde_json::from_str::<Value>(text).ok().and_then(|said| Some(said["agents"].as_array()?.len()))
+        };
+        while number(&there()) != Some(count) {
+            assert!(Instant::now() < until, "{}", there());
+        }
+    }
+
     /// The words of a measurement by all agents.
     fn words<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
         [more, &["--join", &self.url, "--creds", "fleet/coordinator.nk", "--arrival", "poisson"]].concat()
@@ -621,12 +634,13 @@ fn a_revocation_outlives_the_agent_and_an_id_that_nobody_knows_is_told_as_such()
         let revoke = |id: &str| fleet.bench.run(&[&["fleet", "revoke", id][..], &key, &at].concat());
         let wrong = revoke("NOSUCHID");
         assert!(wrong.code == Some(2) && wrong.errors.contains("not the id of a grant"), "{}", wrong.errors);
+        fleet.wait_for_agents(2);
         assert!(revoke(&id).text.contains("none of them was shown"), "nobody was shown it yet");
         assert!(fleet.bench.read("fleet/agent.revoked").contains(&id));
         // Both agents have one file here, and are started anew.
         fleet.agents.iter().for_each(|agent| signal(agent, "KILL"));
         let _again = ["a", "b"].map(|name| Ends(fleet.agent(name, &format!("fleet/{name}.nk"))));
-        std::thread::sleep(Duration::from_secs(1));
+        fleet.wait_for_agents(2);
         let target = echo.target();
         let words =
             ["trial", &target, "--load=1kpps", "--duration=1s", "--on", "a", "--grant", "grant", "-o", "-"];
