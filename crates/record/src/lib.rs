@@ -24,6 +24,7 @@ pub mod indexed;
 pub mod injected;
 pub mod packets;
 pub mod passages_line;
+mod place_words;
 mod quantity;
 pub mod record;
 pub mod result_line;
@@ -63,6 +64,7 @@ pub use indexed::{
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
+pub use place_words::{path_words, place_words};
 pub use quantity::Quantity;
 pub use record::{BROKEN, ReadError, Record, VERBS};
 pub use result_line::{

@@ -198,6 +198,12 @@ fn place_words(found: &Explanation, place: &str) -> String {
     if place == "late" {
         return "by answers that came after the drain".to_owned();
     }
+    if let Some((host, place)) = place.split_once('/') {
+        return match host.split_once("..") {
+            Some((from, to)) => format!("on the way from {from} to {to}"),
+            None => format!("on {host}, {}", place_words(found, place)),
+        };
+    }
     let (name, way) = match place.strip_prefix("return_") {
         Some(name) => (name, " on the way back"),
         None => (place, ""),
@@ -219,11 +225,13 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(lost_at) = &found.lost_at {
         let mut places: Vec<(String, u64)> =
-            lost_at.iter().map(|(place, packets)| (place.replace('_', " "), *packets)).collect();
+            lost_at.iter().map(|(place, packets)| (dropline_record::place_words(place), *packets)).collect();
         places.sort_by_key(|(place, packets)| (place == "unexplained", std::cmp::Reverse(*packets)));
         let words = places.iter().map(|(place, packets)| format!("{place}{JOIN}{}", count(*packets)));
         facts.push(("lost at", words.collect::<Vec<_>>().join(", ")));
     }
+    let each = found.lost_at.iter().flatten().map(|(place, packets)| (place.as_str(), *packets));
+    facts.extend(dropline_record::path_words(each, count).map(|words| ("path", words)));
     facts.extend(when(found).map(|words| ("when", words)));
     facts.push(("arrivals", arrivals(found)));
     facts.extend(found.server.as_ref().map(|server| ("server", server::words(server))));

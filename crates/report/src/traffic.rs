@@ -116,7 +116,7 @@ pub(crate) fn lost_at<'a>(trials: impl IntoIterator<Item = &'a TrialLine>) -> Ve
         return Vec::new();
     }
     let mut places: Vec<(String, u64)> =
-        places.into_iter().map(|(place, count)| (place.replace('_', " "), count)).collect();
+        places.into_iter().map(|(place, count)| (dropline_record::place_words(place), count)).collect();
     places.sort_by_key(|(place, count)| (place == "unexplained", std::cmp::Reverse(*count)));
     places
 }

@@ -40,8 +40,9 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     };
     let trial = &record.trials[at];
     let file = match (&chosen, trial.packets.is_none()) {
-        // A search keeps counts alone: they say where.
+        // A search keeps counts alone, and so do agents: they say where.
         (Some(_), true) => None,
+        (None, true) if !trial.agents.is_empty() => None,
         _ => Some(packets(path, &record, trial)?),
     };
     if let Some(file) = file.as_ref().filter(|file| file.missing > 0) {

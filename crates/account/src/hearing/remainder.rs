@@ -7,6 +7,7 @@ use crate::{Place, Role, Site, Space, Way};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inference {
     Arrivals,
+    Between,
     Closed,
     Down,
     Heard,
@@ -22,6 +23,9 @@ impl Inference {
             Self::Arrivals => {
                 "more packets arrived at the interfaces than came to the IP layer, and other protocols' \
                  arrivals are among them"
+            }
+            Self::Between => {
+                "more packets left one host than came to the next one that was observed, and other programs' are among both"
             }
             Self::Closed => "the target closed its socket; what waited there vanishes without a counter",
             Self::Down => {
@@ -70,9 +74,11 @@ impl Hearing<'_> {
             self.infer(site, behind, Inference::Trains);
         }
         if self.outcome.closed {
+            self.ledger.hear(self.target_space());
             self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
         }
         for space in &self.grown.spaces {
+            self.ledger.hear(Some(space.id));
             let Some(devices) = &space.devices else { continue };
             let left: u64 = devices.iter().map(|device| device.transmitted).sum();
             let dropped: u64 = devices.iter().filter_map(|device| device.queue_drops).sum();
@@ -125,6 +131,7 @@ impl Hearing<'_> {
 
     /// What the kernel says it dropped packets for, beyond what was claimed.
     pub(super) fn reasons(&mut self) {
+        self.ledger.hear(None);
         let reasons = self.grown.reasons.iter().flatten();
         for (&place, &packets) in reasons {
             if place.is_told_by_generator() || !self.is_on_the_way(place) {
