@@ -5,16 +5,16 @@ use crate::explained::{change_words, facts};
 use crate::lacks::lack_words;
 use crate::plot::{self, Plot, Room};
 use crate::prose::sentence_case;
-use dropline_record::Explanation;
+use dropline_record::{Explanation, Record};
 use maud::{Markup, html};
 
-pub(super) fn why(found: &Explanation) -> Markup {
+pub(super) fn why(record: &Record, found: &Explanation) -> Markup {
     let remedies: Vec<Plot> = plot::remedies(found).into_iter().collect();
     let others: Vec<Plot> = plots(found).into_iter().filter(|plot| plot.name != "remedies").collect();
     html! {
         @if !found.lacks.is_empty() {
             div.caveats {
-                @for lack in &found.lacks { div.caveat { b { "!" } span { (sentence_case(lack_words(found, *lack))) } } }
+                @for lack in &found.lacks { div.caveat { b { "!" } span { (sentence_case(lack_words(record, found, *lack))) } } }
             }
         }
         (figures(&remedies, false))
