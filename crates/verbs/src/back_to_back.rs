@@ -200,8 +200,8 @@ impl Pace {
         let catches_up = self.fastest_ns <= KEPT * self.asked_ns;
         let says = match trial.lost() == 0 && trial.generator_lost == 0 {
             true => is_back_to_back || attempt >= TRIES_OF_WHOLE && trial.intended == Some(trial.offered),
-            false if catches_up => is_back_to_back && !trial.is_void_at(Ratio::ZERO),
-            false => trial.intended == Some(trial.offered),
+            // As everywhere, a moment is forgiven.
+            false => trial.intended == Some(trial.offered) && !(catches_up && trial.is_void_at(Ratio::ZERO)),
         };
         says.then_some(trial.lost() == 0 && trial.generator_lost == 0)
     }
