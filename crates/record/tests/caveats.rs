@@ -47,6 +47,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
         RepliesDiffer { truncated, extended, changed }
+        FramesDiffer { truncated, extended, changed }
         RepliesUnlike { truncated, extended, changed, unasked }
         RepliesElsewhere { packets, asked, from }
         RepliesRelayed { relayed, replies }

@@ -246,6 +246,15 @@ pub enum Caveat {
         /// Packets that came back with other bytes.
         changed: u64,
     },
+    /// Frames came out of a device otherwise than they went in: such frames are lost.
+    FramesDiffer {
+        /// Frames that came out shorter.
+        truncated: u64,
+        /// Frames that came out longer.
+        extended: u64,
+        /// Frames that came out with other bytes.
+        changed: u64,
+    },
     /// A service sent what does not answer the requests that it was sent.
     RepliesUnlike {
         /// Those that ended too early.
@@ -775,6 +784,7 @@ impl Caveat {
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::RepliesDiffer { .. } => "replies_differ",
+            Self::FramesDiffer { .. } => "frames_differ",
             Self::RepliesUnlike { .. } => "replies_unlike",
             Self::RepliesElsewhere { .. } => "replies_elsewhere",
             Self::RepliesRelayed { .. } => "replies_relayed",

@@ -118,9 +118,9 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                     }
                 }
                 (caveats(&decisive_first(record, record.caveats()), None))
-                @if let Some(found) = found { (why(found)) }
+                @if let Some(found) = found { (why(record, found)) }
                 div.beside {
-                    section { h2 { "What was counted" } (counted(trial)) }
+                    section { h2 { "What was counted" } (counted(record, trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
                 }
                 (parts(record, trial))
@@ -223,7 +223,7 @@ fn parts(record: &Record, trial: &TrialLine) -> Markup {
     }
 }
 
-fn counted(trial: &TrialLine) -> Markup {
+fn counted(record: &Record, trial: &TrialLine) -> Markup {
     let counts = [
         ("intended", trial.intended),
         ("offered", Some(trial.offered)),
@@ -232,11 +232,8 @@ fn counted(trial: &TrialLine) -> Markup {
         ("duplicated", trial.duplicated),
         ("reordered", trial.reordered),
         ("late, of earlier trials", trial.late),
-        ("came back shorter", trial.reply_truncated),
-        ("came back longer", trial.reply_extended),
-        ("came back changed", trial.reply_changed),
-        ("lost by our own socket", Some(trial.generator_lost)),
     ];
+    let counts = counts.into_iter().chain(traffic::otherwise(record, trial));
     html! {
         dl {
             @for (name, count) in counts {

@@ -17,7 +17,7 @@ pub fn explain_text(record: &Record, line: &ExplainedLine, style: Style) -> Stri
     let found = &line.explanation;
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &sentence(found));
-    let lacks = found.lacks.iter().map(|lack| (Standing::of_lack(*lack), lack_words(found, *lack)));
+    let lacks = found.lacks.iter().map(|lack| (Standing::of_lack(*lack), lack_words(record, found, *lack)));
     let caveats = line.caveats.iter().map(|caveat| (Standing::of_caveat(caveat), caveat.text.as_str()));
     let doubts: Vec<(Standing, &str)> = lacks.chain(caveats).collect();
     let of =

@@ -105,17 +105,10 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     if let Some(replies) = &trial.replies {
         page.fact("replies", &traffic::replies_words(replies));
     }
-    let more = [
-        ("duplicated", trial.duplicated),
-        ("reordered", trial.reordered),
-        ("late", trial.late),
-        ("came back shorter", trial.reply_truncated),
-        ("came back longer", trial.reply_extended),
-        ("came back changed", trial.reply_changed),
-        ("lost by our own socket", Some(trial.generator_lost)),
-    ];
+    let more = [("duplicated", trial.duplicated), ("reordered", trial.reordered), ("late", trial.late)];
     let more: Vec<String> = more
         .into_iter()
+        .chain(traffic::otherwise(record, trial))
         .filter_map(|(name, count)| Some((name, count.filter(|count| count.0 > 0)?)))
         .chain(trial.refused.iter().map(|(errno, count)| (errno.as_str(), *count)))
         .map(|(name, count)| format!("{name}{JOIN}{}", number::count(count.0)))
@@ -131,7 +124,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
             &format!(
                 "{} of what was intended did not come {} (trial loss ratio, RFC 9971)",
                 number::percent(ratio),
-                if trial.passages.is_some() { "out" } else { "back" }
+                if trial.passages.is_some() || traffic::is_of_frames(record) { "out" } else { "back" }
             ),
         ),
         None if trial.passages.is_some() || traffic::is_overheard(record) => {}

@@ -243,6 +243,15 @@ impl fmt::Display for Caveat {
                     (*changed, "packet", "came back with other bytes, or at another stream's socket")
                 ])
             ),
+            Self::FramesDiffer { truncated, extended, changed } => write!(
+                f,
+                "{}: that is loss; see what the device does to frames, or whether something on the way damages them",
+                listed(&[
+                    (*truncated, "frame", "came out shorter than it was sent"),
+                    (*extended, "frame", "came out longer than it was sent"),
+                    (*changed, "frame", "came out with other bytes, or for another station")
+                ])
+            ),
             Self::RepliesUnlike { truncated, extended, changed, unasked } => write!(
                 f,
                 "{}: a request that no other reply answered counts as lost. The service did answer, and wrongly: mend it, or what \
