@@ -189,9 +189,13 @@ impl<'a> Hearing<'a> {
         for space in &self.grown.spaces {
             self.ledger.hear(Some(space.id));
             let (stack, way) = (&space.stack, space.arrives());
+            let before = self.grown.lost_before(space, self.outcome);
+            let others = space.others_arrived(self.outcome, before);
+            let at_udp = space.others_arrived_at_udp(self.outcome, before);
             // What was seen to come without a socket is in it.
             let no_ports = stack.no_ports.saturating_sub(self.outcome.without_socket);
-            let by_replies = no_ports.saturating_sub(self.unheard(space));
+            // What more there is than requests may be other programs' as well.
+            let by_replies = no_ports.saturating_sub(self.unheard(space)).saturating_sub(at_udp);
             // On the way out and where both ways meet, the target's socket was heard already.
             let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
             let claims = [
@@ -203,9 +207,6 @@ impl<'a> Hearing<'a> {
                 (Place::Fragment, stack.in_parts()),
                 (Place::UdpMemory, errors),
             ];
-            let before = self.grown.lost_before(space, self.outcome);
-            let others = space.others_arrived(self.outcome, before);
-            let at_udp = space.others_arrived_at_udp(self.outcome, before);
             for (place, packets) in claims {
                 let is_udps = matches!(place, Place::Checksum | Place::NoListener | Place::UdpMemory);
                 let packets = self.ours(place, packets, if is_udps { at_udp } else { others });
@@ -214,7 +215,6 @@ impl<'a> Hearing<'a> {
             let other_host = space.devices().map(|device| device.other_host).sum();
             let other_host = self.ours(Place::OtherHost, other_host, self.others_at_interfaces(space));
             self.take_way(Place::OtherHost, way, other_host);
-            let by_replies = self.ours(Place::NoListener, by_replies, at_udp);
             self.infer(Site::back(Place::NoListener), by_replies, Inference::Heard);
         }
     }
