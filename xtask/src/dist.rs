@@ -7,7 +7,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+/// What is built: the name of it that the compiler has, and that packages have.
+const MACHINE: (&str, &str) = match cfg!(target_arch = "aarch64") {
+    true => ("aarch64-unknown-linux-gnu", "arm64"),
+    false => ("x86_64-unknown-linux-gnu", "amd64"),
+};
 /// A larger program would be a mistake: so much is promised, and more by what one holds that needs no library.
 const MOST_BYTES: u64 = 15 << 20;
 const MORE_ALONE: u64 = 3 << 19;
@@ -76,6 +80,11 @@ impl Made {
     /// What every package of a system holds, below a root.
     fn files(&self, program: &Path, root: &Path) -> Done {
         install(program, &root.join("usr/bin/dropline"), "755")?;
+        install(
+            &crate::root().join("packaging/ci/dropline-gate"),
+            &root.join("usr/bin/dropline-gate"),
+            "755",
+        )?;
         let man = root.join("usr/share/man/man1");
         for (page, text) in pages(program)? {
             let path = man.join(format!("{page}.1"));
@@ -107,6 +116,7 @@ impl Made {
             said("du", &["--summarize", "--apparent-size", "--block-size=1K", &root.to_string_lossy()])?;
         let size = size.split_whitespace().next().unwrap_or_default();
         let control = read("packaging/control")?.replace("VERSION", &self.version).replace("SIZE", size);
+        let control = control.replace("MACHINE", MACHINE.1);
         write(&root.join("DEBIAN/control"), &control)?;
         let to = self.place.join("dropline.deb").to_string_lossy().into_owned();
         let time = format!("SOURCE_DATE_EPOCH={}", self.epoch);
@@ -141,7 +151,11 @@ impl Made {
         let inside = root.join(format!("dropline-{}", self.version));
         self.files(program, &inside.join("share-root"))?;
         // A shorter way to the program, and no root's own directories.
-        for (from, to) in [("usr/bin/dropline", "dropline"), ("usr/share/man", "man")] {
+        for (from, to) in [
+            ("usr/bin/dropline", "dropline"),
+            ("usr/bin/dropline-gate", "dropline-gate"),
+            ("usr/share/man", "man"),
+        ] {
             let (from, to) = (inside.join("share-root").join(from), inside.join(to));
             std::fs::rename(&from, &to).map_err(|why| format!("{}: {why}", to.display()))?;
         }
@@ -192,7 +206,7 @@ impl Made {
         let layer = blob(&self.place.join("layer.tar.gz"), "layer.v1.tar+gzip")?;
         let created = said("date", &["--utc", &format!("--date=@{}", self.epoch), "+%Y-%m-%dT%H:%M:%SZ"])?;
         let config = json!({
-            "created": created.trim(), "architecture": "amd64", "os": "linux",
+            "created": created.trim(), "architecture": MACHINE.1, "os": "linux",
             "config": { "Entrypoint": ["/dropline"], "User": "65534:65534", "WorkingDir": "/" },
             "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{inside}")] },
             "history": [{ "created": created.trim(), "created_by": "cargo xtask dist" }],
@@ -224,9 +238,9 @@ fn program(made: &Made, alone: bool) -> Result<PathBuf, String> {
     let build =
         target().join(if alone { "dist-static" } else { "dist-shared" }).to_string_lossy().into_owned();
     let flags = format!("RUSTFLAGS={flags}");
-    let cargo = ["cargo", "build", "--locked", "--profile=dist", "--package=dropline", "--target", TRIPLE];
+    let cargo = ["cargo", "build", "--locked", "--profile=dist", "--package=dropline", "--target", MACHINE.0];
     run("env", &[&[flags.as_str()], &cargo[..], &["--target-dir", &build]].concat())?;
-    let built = Path::new(&build).join(TRIPLE).join("dist/dropline");
+    let built = Path::new(&build).join(MACHINE.0).join("dist/dropline");
     let bytes = std::fs::read(&built).map_err(|why| format!("{}: {why}", built.display()))?;
     let most = MOST_BYTES + if alone { MORE_ALONE } else { 0 };
     if bytes.len() as u64 > most {

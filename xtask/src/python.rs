@@ -49,9 +49,26 @@ fn environment(place: &Path, requirements: &str) -> Done {
     std::fs::write(&done, "").map_err(|why| format!("cannot write {}: {why}", done.display()))
 }
 
+/// What a host of repositories runs, and the form that each has to have.
+const HOSTED: [(&str, &str); 4] = [
+    (".github/workflows/ci.yml", "vendor.github-workflows"),
+    (".github/workflows/release.yml", "vendor.github-workflows"),
+    ("action.yml", "vendor.github-actions"),
+    ("packaging/ci/gitlab.yml", "vendor.gitlab-ci"),
+];
+
+/// What is written for hosted CI has its host's form, and nothing in it that its linter knows to be unsafe.
+fn hosted() -> Done {
+    for (file, form) in HOSTED {
+        crate::run(&program("check-jsonschema"), &["--builtin-schema", form, file])?;
+    }
+    crate::run(&program("zizmor"), &["--offline", "--quiet", ".github", "action.yml"])
+}
+
 /// The wheel is built and installed, its types are checked, its tests run.
 pub(crate) fn test() -> Done {
     let begun = Instant::now();
+    hosted()?;
     let manifest = "python/Cargo.toml";
     crate::run("cargo", &["fmt", "--manifest-path", manifest, "--check"])?;
     let wheel = wheel("dev", "")?.to_string_lossy().into_owned();

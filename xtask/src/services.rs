@@ -8,6 +8,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// One trial of each, what it has to say, and what has to be refused.
@@ -25,6 +27,7 @@ pub(crate) fn test() -> Done {
     dnsmasq(&bench)?;
     nginx(&bench)?;
     stalls(&bench)?;
+    closes(&bench)?;
     stamp(&bench)?;
     eprintln!("make test-services took {} s", begun.elapsed().as_secs());
     Ok(())
@@ -196,6 +199,50 @@ fn stalls(bench: &Bench) -> Done {
         // A trial of a second has at least 0.4 s of stalls, of which 0.1 s or more are too long to wait for.
         if lost * 20 < offered || offered < 250 {
             return Err(format!("a server that stalls, by {tool}: {lost} of {offered} are lost: {trial}"));
+        }
+    }
+    Ok(())
+}
+
+/// A server that closes each second of its connections' requests without an answer: no tool may ask again, unsaid, what was not
+/// answered, and what is served is what the server says that it served.
+fn closes(bench: &Bench) -> Done {
+    for tool in http_tools() {
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(|why| why.to_string())?;
+        let port = listener.local_addr().map_err(|why| why.to_string())?.port();
+        let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+        let of_server = Arc::clone(&counts);
+        let answer = move |mut stream: std::net::TcpStream,
+                           [asked, answered]: &[AtomicU64; 2]|
+              -> std::io::Result<()> {
+            let mut lines = BufReader::new(stream.try_clone()?).lines();
+            while let Some(line) = lines.next().transpose()? {
+                // The first of all is asked before the load.
+                if line.is_empty() && asked.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+                    return Ok(());
+                } else if line.is_empty() {
+                    answered.fetch_add(1, Ordering::Relaxed);
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+                }
+            }
+            Ok(())
+        };
+        let serve = move || {
+            for stream in listener.incoming().flatten() {
+                let counts = Arc::clone(&of_server);
+                let _ = std::thread::Builder::new().spawn(move || answer(stream, &counts));
+            }
+        };
+        std::thread::Builder::new().spawn(serve).map_err(|why| why.to_string())?;
+        let trial = bench.requests(&format!("http://127.0.0.1:{port}/#deadline=2s&tool={tool}"))?;
+        let [forwarded, offered] = ["forwarded", "offered"].map(|key| trial[key].as_u64().unwrap_or(0));
+        let [asked, answered] = [0, 1].map(|at| counts[at].load(Ordering::Relaxed));
+        // One was asked before the load; a tool may send a few behind the last that counts.
+        const BESIDE: u64 = 40;
+        if asked > offered + BESIDE || forwarded > answered || answered > forwarded + BESIDE {
+            return Err(format!(
+                "by {tool} the server was asked {asked} times and answered {answered}; it is {trial}"
+            ));
         }
     }
     Ok(())

@@ -98,6 +98,14 @@ const SERVICES: [(&str, &str); 5] = [
     ("nsd", "/usr/sbin/nsd"),
 ];
 
+/// Generators of others that ask these servers, for `dropline experiment services`.
+const GALLERY: [(&str, &str); 4] = [
+    ("dnsperf", "/usr/bin/dnsperf"),
+    ("libmemcached-tools", "/usr/bin/memcaslap"),
+    ("pdns-tools", "/usr/bin/calidns"),
+    ("wrk", "/usr/bin/wrk"),
+];
+
 /// The tool that sends HTTP requests in `make test-services`, as Go's module proxy has it.
 const VEGETA: &str = "github.com/tsenart/vegeta/v12@v12.13.0";
 /// What carries messages between agents, for `make test-fleet`.
@@ -147,13 +155,17 @@ pub(crate) fn run(part: &str) -> Done {
             beside("chrony", "usr/sbin/chronyd")?;
             vegeta()
         }
+        // Its package would have a unit that wants port 53.
+        "gallery" => run("services")
+            .and_then(|()| packages(&GALLERY))
+            .and_then(|()| beside("unbound", "usr/sbin/unbound")),
         "fuzz" => packages(&FUZZ),
         "trace" => {
             packages(&TRACE)?;
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, fleet, flowgraph, fuzz, link, python, rivals, services, \
+            "there is no part {part:?}; there are audio, embedded, fleet, flowgraph, fuzz, gallery, link, python, rivals, services, \
              test and trace"
         )),
     }

@@ -1,10 +1,11 @@
 //! What the kernel and the programs counted: plain numbers, as somebody read them.
 
 use crate::{Place, Way};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Everything that could be read at one moment.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The network namespaces that packets pass, in no order.
     pub spaces: Vec<Space>,
@@ -17,7 +18,7 @@ pub struct Snapshot {
 }
 
 /// One network namespace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Space {
     /// What tells it from others: the number of its file.
     pub id: u64,
@@ -47,7 +48,7 @@ pub struct Space {
 }
 
 /// Whose packets rules of a firewall may drop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bars {
     /// That is not to be seen.
     #[default]
@@ -61,7 +62,7 @@ pub enum Bars {
 }
 
 /// What a namespace is to a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Role {
     /// Ours, and the target's is another.
     Near,
@@ -75,7 +76,7 @@ pub enum Role {
 
 /// Counters of the IP and UDP layers of one namespace (`/proc/net/snmp`, `netstat`, `snmp6`), of the IP version
 /// that the trial's packets have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
     /// Udp.InDatagrams: read by programs.
     pub udp_read: u64,
@@ -134,7 +135,7 @@ pub struct Stack {
 }
 
 /// One interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Its number in its namespace.
     pub index: u32,
@@ -171,7 +172,7 @@ pub struct Device {
 }
 
 /// The sockets that take what is sent to the target, added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetSockets {
     /// A number that differs when they are not the same sockets any more.
     pub identity: u64,
@@ -244,6 +245,15 @@ impl Stack {
         .fold(0, u64::saturating_add)
     }
 
+    /// Packets that the IP layer was to pass on or to send, and gave to no device: a firewall rule took them on their way through
+    /// (Linux counts what is forwarded before it asks the rules). Valid for differences.
+    pub fn vanished_passing(&self) -> u64 {
+        let wanted = self.forwarded.saturating_add(self.requested);
+        [self.transmitted, self.out_discards, self.out_no_routes]
+            .into_iter()
+            .fold(wanted, u64::saturating_sub)
+    }
+
     /// Packets that came to the IP layer, were in order, and neither went to a protocol nor on: a firewall
     /// rule took them. Valid for differences.
     pub fn vanished_inside(&self) -> u64 {
@@ -307,6 +317,12 @@ impl Space {
     /// Whether an interface on the way is down, or was.
     pub(crate) fn is_cut(&self) -> bool {
         self.devices().any(|device| !device.up || device.carrier_changes > 0)
+    }
+
+    /// Whether its IP layer counts what it gives to devices: old kernels do not, and say 0.
+    pub(crate) fn counts_what_it_gives(&self) -> bool {
+        let sent: u64 = self.devices.iter().flatten().map(|device| device.transmitted).sum();
+        self.stack.transmitted > 0 || sent < self.stack.forwarded.div_ceil(2)
     }
 
     /// Packets that arrived at interfaces and not at the IP layer; ARP and the like are among them.

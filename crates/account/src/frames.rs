@@ -18,6 +18,8 @@ pub struct Frames {
     pub changed: u64,
     /// Refused by the interface where they leave: not offered, but counted there.
     pub refused: u64,
+    /// Others of our own that went the same way, and of which nobody knows whether they came out.
+    pub beside: u64,
 }
 
 /// The kernel's reasons for which frames vanish where no counter of an interface tells.
@@ -81,6 +83,7 @@ pub fn account_frames(
     let waiting = on_path().filter(|(_, device)| sends(device)).map(|(_, device)| device.queue_waiting).sum();
     let waiting = ledger.claim(Site::out(Place::Late), waiting);
     let mut caveats = Vec::new();
+    let over = over.saturating_sub(frames.beside);
     if lost > 0 && over > 0 {
         caveats.push(Caveat::CountersShared { beyond: over, unplaced: 0 });
     }

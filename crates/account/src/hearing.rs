@@ -7,6 +7,7 @@
 
 mod remainder;
 
+use crate::hops::HostPath;
 use crate::outcome::Account;
 use crate::{Bars, Ledger, Outcome, Place, Role, Site, Snapshot, Space, Way};
 use dropline_trial::Caveat;
@@ -41,11 +42,23 @@ pub(crate) struct Hearing<'a> {
     pub(crate) others: u64,
     /// Packets that were counted at a place and may be other programs'.
     withheld: BTreeMap<Place, u64>,
+    /// Whose counters they are, where they are several hosts'.
+    path: Option<&'a HostPath>,
 }
 
 impl<'a> Hearing<'a> {
     /// Everything that is counted.
     pub(crate) fn of(outcome: &'a Outcome, grown: &'a Snapshot, wary: bool) -> Self {
+        Self::on_path(outcome, grown, wary, None)
+    }
+
+    /// The same of several hosts.
+    pub(crate) fn on_path(
+        outcome: &'a Outcome,
+        grown: &'a Snapshot,
+        wary: bool,
+        path: Option<&'a HostPath>,
+    ) -> Self {
         let mut hearing = Self {
             ledger: outcome.ledger(),
             outcome,
@@ -57,12 +70,14 @@ impl<'a> Hearing<'a> {
             wary,
             others: 0,
             withheld: BTreeMap::new(),
+            path,
         };
         hearing.programs();
         hearing.target_sockets();
         hearing.stacks();
         hearing.queues();
         hearing.differences();
+        hearing.links();
         hearing
     }
 
@@ -109,12 +124,14 @@ impl<'a> Hearing<'a> {
 
     /// What programs counted by the trial's tag.
     fn programs(&mut self) {
+        self.ledger.hear(self.target_space());
         if let Some(counts) = self.outcome.target {
             self.ledger.claim(Site::out(Place::ServiceQueue), counts.dropped_queue);
             let waiting = counts.received.saturating_sub(counts.served).saturating_sub(counts.dropped_queue);
             self.ledger.claim(Site::out(Place::Unread), waiting);
         }
         self.ledger.claim(Site::out(Place::NoListener), self.outcome.without_socket);
+        self.ledger.hear(None);
         self.ledger.claim(Site::back(Place::NoListener), self.outcome.elsewhere);
         self.ledger.claim(Site::back(Place::Late), self.outcome.late);
         self.ledger.claim(Site::back(Place::ReplyTruncated), self.outcome.reply_truncated);
@@ -124,6 +141,7 @@ impl<'a> Hearing<'a> {
 
     /// The target's own sockets know what they dropped; the namespace says why.
     fn target_sockets(&mut self) {
+        self.ledger.hear(self.target_space());
         let stack = self.spaces(&[Role::Far, Role::Both]).next().map(|space| space.stack);
         // Our reply sockets' drops are in the same counters if the namespace is the same.
         let ours = match self.spaces(&[Role::Both]).next() {
@@ -169,13 +187,16 @@ impl<'a> Hearing<'a> {
     /// Places with a counter of their own.
     fn stacks(&mut self) {
         for space in &self.grown.spaces {
+            self.ledger.hear(Some(space.id));
             let (stack, way) = (&space.stack, space.arrives());
+            // What was seen to come without a socket is in it.
+            let no_ports = stack.no_ports.saturating_sub(self.outcome.without_socket);
+            let by_replies = no_ports.saturating_sub(self.unheard(space));
             // On the way out and where both ways meet, the target's socket was heard already.
             let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
             let claims = [
                 (Place::Checksum, stack.checksum_errors),
-                // What was seen to come without a socket is in it.
-                (Place::NoListener, stack.no_ports.saturating_sub(self.outcome.without_socket)),
+                (Place::NoListener, no_ports - by_replies),
                 (Place::RpFilter, stack.rp_filtered),
                 (Place::Ttl, stack.header_errors),
                 (Place::NoRoute, stack.in_no_routes + stack.address_errors),
@@ -193,7 +214,22 @@ impl<'a> Hearing<'a> {
             let other_host = space.devices().map(|device| device.other_host).sum();
             let other_host = self.ours(Place::OtherHost, other_host, self.others_at_interfaces(space));
             self.take_way(Place::OtherHost, way, other_host);
+            let by_replies = self.ours(Place::NoListener, by_replies, at_udp);
+            self.infer(Site::back(Place::NoListener), by_replies, Inference::Heard);
         }
+    }
+
+    /// Requests that may have come to no socket of the target's, in whose namespace replies come too, and meet no listener alike: all but
+    /// those that were read there beside our own replies, or found no room, or wait.
+    fn unheard(&self, space: &Space) -> u64 {
+        if space.role != Role::Both || self.outcome.one_way {
+            return u64::MAX;
+        }
+        let came = [space.stack.in_errors, self.outcome.unread]
+            .into_iter()
+            .fold(space.stack.udp_read, u64::saturating_add);
+        let replies = self.outcome.replies().saturating_add(self.outcome.duplicated);
+        self.outcome.offered.saturating_sub(came.saturating_sub(replies))
     }
 
     /// Packets that came to the interfaces of a namespace and may be other programs'.
@@ -204,6 +240,7 @@ impl<'a> Hearing<'a> {
     /// Queueing disciplines, send buffers, the per-CPU backlog.
     fn queues(&mut self) {
         for space in &self.grown.spaces {
+            self.ledger.hear(Some(space.id));
             let ahead = self.grown.lost_ahead(space, self.outcome);
             let arrived = space.others_at_interfaces(self.outcome, ahead);
             let mut dropped = 0;
@@ -237,6 +274,8 @@ impl<'a> Hearing<'a> {
         let seen = self.grown.spaces.iter().any(|space| space.devices.is_some());
         let arrived: u64 =
             self.grown.spaces.iter().flat_map(Space::devices).map(|device| device.receive_drops).sum();
+        let drops = |space: &Space| space.devices().map(|device| device.receive_drops).sum::<u64>();
+        self.ledger.hear(self.grown.spaces.iter().max_by_key(|space| drops(space)).map(|space| space.id));
         self.take_either(Place::Softnet, if seen { backlog.min(arrived) } else { backlog });
     }
 
@@ -296,23 +335,33 @@ impl<'a> Hearing<'a> {
             let before = self.grown.lost_before(space, self.outcome);
             let others = space.others_arrived(self.outcome, before);
             let vanished = space.stack.vanished_inside();
-            if space.source_is_own {
+            if self.path.is_some() && space.role == Role::Between {
+                // What a host between does not pass on: its rules may stand anywhere.
+                let bars = match (space.drops_arriving, space.drops_leaving) {
+                    (Bars::Ours, _) | (_, Bars::Ours) => Bars::Ours,
+                    (arriving, _) => arriving,
+                };
+                let passing = if space.counts_what_it_gives() { space.stack.vanished_passing() } else { 0 };
+                let vanished = self.barred(vanished.saturating_add(passing), bars, others);
+                differences.push((vanished, Place::Netfilter, space.ruled_way, space.id));
+            } else if space.source_is_own {
                 let vanished = self.ours(Place::Martian, vanished, others);
-                differences.push((vanished, Place::Martian, space.arrives()));
+                differences.push((vanished, Place::Martian, space.arrives(), space.id));
             } else {
                 let vanished = self.barred(vanished, space.drops_arriving, others);
-                differences.push((vanished, Place::Netfilter, space.arrives()));
+                differences.push((vanished, Place::Netfilter, space.arrives(), space.id));
             }
             if space.hooked == Some(true) {
                 // A discipline's drops are among them.
                 let told: u64 = space.devices().filter(|one| one.own).map(|one| one.ingress_drops).sum();
                 let vanished = space.vanished_before().saturating_sub(told);
                 let vanished = self.ours(Place::Ingress, vanished, self.others_at_interfaces(space));
-                differences.push((vanished, Place::Ingress, space.arrives()));
+                differences.push((vanished, Place::Ingress, space.arrives(), space.id));
             }
         }
         differences.sort_by_key(|(packets, ..)| std::cmp::Reverse(*packets));
-        for (packets, place, way) in differences {
+        for (packets, place, way, space) in differences {
+            self.ledger.hear(Some(space));
             let got = match way {
                 Some(way) => self.ledger.claim(Site { way, place }, packets),
                 None => self.ledger.claim_either(place, packets),
@@ -338,7 +387,11 @@ impl<'a> Hearing<'a> {
         for (because, (place, packets)) in by_why {
             caveats.push(Caveat::PlaceInferred { place, packets, because: because.into() });
         }
-        Account { lost_at: self.ledger.close(), caveats }
+        let lost_at = match self.path {
+            Some(path) => self.ledger.close_by_host(&path.names()),
+            None => self.ledger.close(),
+        };
+        Account { lost_at, caveats }
     }
 
     /// Whether others' packets came to the target's socket, or may have.
@@ -353,6 +406,21 @@ impl<'a> Hearing<'a> {
         let were_got = came >= A_FEW && came.saturating_mul(NEGLIGIBLE) >= self.outcome.offered;
         (were_dropped || were_got)
             .then_some(Caveat::OthersCame { dropped: if were_dropped { dropped } else { 0 }, came })
+    }
+
+    /// Packets that left one host and did not come to the next: what its interfaces sent and the next one's did not receive.
+    fn links(&mut self) {
+        let Some(path) = self.path else { return };
+        for (link, site, packets) in path.lost_between(self.grown) {
+            self.ledger.hear(Some(link));
+            self.infer(site, packets, Inference::Between);
+        }
+        self.ledger.hear(None);
+    }
+
+    /// The number of the target's namespace.
+    fn target_space(&self) -> Option<u64> {
+        self.spaces(&[Role::Far, Role::Both]).next().map(|space| space.id)
     }
 
     fn spaces(&self, roles: &'static [Role]) -> impl Iterator<Item = &Space> {

@@ -12,6 +12,10 @@ pub struct Ledger {
     lost: u64,
     left: Left,
     at: BTreeMap<Site, u64>,
+    /// The same by whose counters said so: a namespace's, or those at both ends of a link.
+    by: BTreeMap<(Site, Option<u64>), u64>,
+    /// Whose are heard now.
+    heard: Option<u64>,
 }
 
 /// What no place has claimed yet.
@@ -26,7 +30,7 @@ enum Left {
 impl Ledger {
     /// A loss of which the ways are not known.
     pub fn new(lost: u64) -> Self {
-        Self { lost, left: Left::Together(lost), at: BTreeMap::new() }
+        Self { lost, left: Left::Together(lost), at: BTreeMap::new(), by: BTreeMap::new(), heard: None }
     }
 
     /// A loss of which so many were lost before the target's program had them, at most all.
@@ -55,6 +59,11 @@ impl Ledger {
         &self.at
     }
 
+    /// What is claimed from now on is said by these counters: of the namespace or link with this number.
+    pub fn hear(&mut self, of: Option<u64>) {
+        self.heard = of;
+    }
+
     /// Gives a place on a way up to `packets` of what is left there; returns how many it got.
     pub fn claim(&mut self, site: Site, packets: u64) -> u64 {
         let left = match &mut self.left {
@@ -66,6 +75,7 @@ impl Ledger {
         *left -= got;
         if got > 0 {
             *self.at.entry(site).or_default() += got;
+            *self.by.entry((site, self.heard)).or_default() += got;
         }
         got
     }
@@ -81,10 +91,17 @@ impl Ledger {
 
     /// Packets by place; what is left is unexplained, which is always there.
     pub fn close(self) -> BTreeMap<String, u64> {
+        self.close_by_host(&BTreeMap::new())
+    }
+
+    /// The same, with the name of the host before the place where `hosts` has one.
+    pub fn close_by_host(self, hosts: &BTreeMap<u64, String>) -> BTreeMap<String, u64> {
         let left = self.left(None);
         let mut places: BTreeMap<String, u64> = BTreeMap::new();
-        for (site, packets) in self.at {
-            *places.entry(site.key()).or_default() += packets;
+        for ((site, heard), packets) in self.by {
+            let host = heard.and_then(|heard| hosts.get(&heard)).filter(|_| site != Site::UNEXPLAINED);
+            let key = host.map_or_else(|| site.key(), |host| format!("{host}/{}", site.key()));
+            *places.entry(key).or_default() += packets;
         }
         *places.entry(Site::UNEXPLAINED.key()).or_default() += left;
         places

@@ -10,7 +10,7 @@ const IN_SO_MANY: u64 = 256;
 
 impl Outcome {
     /// Replies that surely came to be: what the target says, else what came back in any form.
-    fn replies(&self) -> u64 {
+    pub(crate) fn replies(&self) -> u64 {
         match self.target {
             _ if self.one_way => self.queries,
             Some(target) => target.served,

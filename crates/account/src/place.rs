@@ -1,9 +1,11 @@
 //! The places where a packet can vanish, by the names that a record has for them.
 
+use dropline_trial::direction::host_and_place;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where packets can be lost on one host, from the sending program to the receiving one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Place {
     /// The receiving socket's buffer was full.
     ReceiveBuffer,
@@ -33,6 +35,8 @@ pub enum Place {
     Neighbour,
     /// A device or its peer was down.
     LinkDown,
+    /// It left one host and did not come to the next that was observed.
+    Between,
     /// Its time to live ran out at a router.
     Ttl,
     /// A router knew no way, or does not forward.
@@ -62,7 +66,7 @@ pub enum Place {
 }
 
 /// Which way a packet went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Way {
     /// From us to the target.
     Out,
@@ -81,7 +85,7 @@ pub struct Site {
 
 impl Place {
     /// All of them, in the order in which a record lists them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::ReceiveBuffer,
         Self::SocketFilter,
         Self::Checksum,
@@ -96,6 +100,7 @@ impl Place {
         Self::OtherHost,
         Self::Neighbour,
         Self::LinkDown,
+        Self::Between,
         Self::Ttl,
         Self::NoRoute,
         Self::Fragment,
@@ -128,6 +133,7 @@ impl Place {
             Self::OtherHost => "other_host",
             Self::Neighbour => "neighbour",
             Self::LinkDown => "link_down",
+            Self::Between => "between",
             Self::Ttl => "ttl",
             Self::NoRoute => "no_route",
             Self::Fragment => "fragment",
@@ -188,8 +194,9 @@ impl Site {
         Place::ALL.into_iter().map(Self::out).chain(back)
     }
 
-    /// The site that a record's key names; `None` for a key of a later version.
+    /// The site that a record's key names, on whichever host; `None` for a key of a later version.
     pub fn of_key(key: &str) -> Option<Self> {
+        let (_, key) = host_and_place(key);
         let (way, name) = match key.strip_prefix("return_") {
             Some(name) => (Way::Back, name),
             None => (Way::Out, key),
@@ -218,7 +225,7 @@ mod tests {
     #[test]
     fn keys_are_those_that_are_promised() {
         let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc ring netfilter ingress martian rp_filter \
-                        other_host neighbour link_down ttl no_route fragment softnet udp_memory \
+                        other_host neighbour link_down between ttl no_route fragment softnet udp_memory \
                         service_queue unread late reply_truncated reply_extended reply_changed \
                         unexplained";
         for key in promised.split_whitespace() {
@@ -244,7 +251,7 @@ mod tests {
             }
         }
         let all: std::collections::BTreeSet<String> = Site::all().map(Site::key).collect();
-        assert_eq!((all.len(), Site::all().count()), (49, 49), "each has a key of its own");
+        assert_eq!((all.len(), Site::all().count()), (51, 51), "each has a key of its own");
         for strange in ["", "return_", "return_late", "return_unexplained", "elsewhere"] {
             assert_eq!(Site::of_key(strange), None, "{strange}");
         }

@@ -126,3 +126,17 @@ fn what_an_interface_of_hardware_missed_is_our_own_end() {
         account_frames(&frames, &mut Snapshot { spaces, ..Snapshot::default() }, None, Way::Out);
     assert_eq!((ours, account.lost_at), (3, lost_at(&[("unexplained", 2)])));
 }
+
+#[test]
+fn what_a_place_dropped_of_our_own_frames_beside_the_trials_is_not_said_to_be_of_other_programs() {
+    let beyond = |beside: u64| {
+        let [near, first, mut second, far] = quiet();
+        second.queue_drops = Some(24);
+        let frames = Frames { offered: 100, forwarded: 80, beside, ..Frames::default() };
+        let (_, account) = account_frames(&frames, &mut bridged(near, first, second, far), LAST, Way::Out);
+        assert_eq!(account.lost_at, lost_at(&[("qdisc", 20), ("unexplained", 0)]));
+        account.caveats
+    };
+    assert_eq!(beyond(4), []);
+    assert_eq!(beyond(3), [Caveat::CountersShared { beyond: 1, unplaced: 0 }]);
+}

@@ -50,6 +50,7 @@ fn describe(record: &Record) -> IndexLine {
         result: answer.result,
         level: answer.level,
         limit_pps: answer.median_pps,
+        bound_pps: None,
         why_not: None,
         asked: answer.goal,
     });

@@ -318,11 +318,19 @@ impl History {
     fn against(&self, mut known: BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
         let Files { all, mut left_out, closed } = self.place.files()?;
         let mut records = Vec::new();
+        let is_other =
+            |(file, line): &(&String, &IndexLine)| all.get(*file).is_some_and(|bytes| *bytes < line.bytes);
+        let filed: BTreeMap<String, IndexLine> =
+            known.iter().filter(is_other).map(|(file, line)| (file.clone(), line.clone())).collect();
         for (file, bytes) in all {
             match known.remove(&file).filter(|line| line.bytes == bytes) {
                 Some(line) => records.push(line),
                 None => match self.line_of(&file)? {
-                    Ok(line) => records.push(line),
+                    Ok(line) => {
+                        let was = filed.get(&file).filter(|was| was.finished && !line.finished);
+                        left_out.extend(was.map(|was| LeftOutLine { source: file, why: cut(was, &line) }));
+                        records.push(line);
+                    }
                     Err(why) => {
                         let why = why.behind(&self.path(&file).display().to_string());
                         left_out.push(LeftOutLine { source: file, why });
@@ -358,6 +366,14 @@ impl History {
 /// If it cannot be read, or is not a record.
 pub fn line_of(path: &Path, describe: Describe) -> Result<IndexLine, Failure> {
     index::line_of(&read_bytes(path)?, path, "", describe)
+}
+
+/// What is said of a record that lost its end.
+fn cut(was: &IndexLine, line: &IndexLine) -> String {
+    format!(
+        "it had come to its end and lost that since: {} of {} bytes are there; add it again from where it is whole",
+        line.bytes, was.bytes
+    )
 }
 
 fn missing(path: &Path) -> Failure {

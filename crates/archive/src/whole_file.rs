@@ -2,9 +2,11 @@
 
 use crate::held;
 use dropline_failure::Failure;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Whether a page or a plot may be drawn there: over one that was drawn before, which begins with `mark`, over a file
 /// without content, and over nothing else that exists. Asked before anything is measured for it.
@@ -138,13 +140,36 @@ pub fn change(path: &Path, change: impl FnOnce() -> Result<Vec<u8>, Failure>) ->
         .write(true)
         .open(lock_beside(path))
         .map_err(cannot)?;
-    lock.lock().map_err(cannot)?;
+    wait_for(&lock, path)?;
     let bytes = change()?;
     // What is so already needs no room.
     if std::fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
     replace(path, &bytes).map_err(cannot)
+}
+
+/// So long it is waited for another program that changes the same file: one that was stopped would hold it for ever.
+const WAITED: Duration = Duration::from_secs(60);
+
+fn wait_for(lock: &File, path: &Path) -> Result<(), Failure> {
+    let began = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if began.elapsed() < WAITED => sleep(Duration::from_millis(20)),
+            Err(TryLockError::WouldBlock) => {
+                let said = format!("{} has been held by another program for a minute", path.display());
+                return Err(Failure::environment(said).advice(
+                    "it may have been stopped: let it go on or end it. The index of a history is made anew at any time:  dropline history \
+                     index DIR",
+                ));
+            }
+            Err(TryLockError::Error(why)) => {
+                return Err(Failure::environment(format!("cannot write {}: {why}", path.display())));
+            }
+        }
+    }
 }
 
 /// It stays: were it removed, one who waits for it would hold another than one who comes then.

@@ -50,12 +50,20 @@ impl<'a> Performers<'a> {
 fn check(args: &FleetArgs) -> Result<(), Failure> {
     use dropline_fleet::selection::Selection;
     let Some(on) = &args.on else {
-        return match args.server.join.is_some() || args.server.creds.is_some() {
-            true => Err(Failure::usage("--join and --creds say where agents are, and none were asked for")
-                .advice("name them by  --on AGENT,AGENT")),
+        return match args.server.join.is_some() || args.server.creds.is_some() || !args.observe.is_empty() {
+            true => {
+                Err(Failure::usage("--join, --creds and --observe are of agents, and none were asked for")
+                    .advice("name them by  --on AGENT,AGENT"))
+            }
             false => Ok(()),
         };
     };
+    if matches!(Selection::parse(on)?, Selection::Local(_)) && !args.observe.is_empty() {
+        return Err(Failure::usage(format!(
+            "--on {on} starts agents of this machine, which see what it loses by themselves"
+        ))
+        .advice("leave --observe out, or name agents of other hosts by --on too"));
+    }
     match (Selection::parse(on)?, &args.server.join) {
         (Selection::Named(_), None) => Err(Failure::usage(format!("--on {on}: where are these agents?"))
             .advice("name the NATS server that they joined by  --join nats://HOST, or start some here by  --on local:2")),
@@ -83,6 +91,7 @@ fn meet(on: &str, args: &FleetArgs) -> Result<Arc<dyn Elsewhere>, Failure> {
             let url = args.server.join.as_deref().unwrap_or_default();
             let login = Login::read(args.server.creds.as_deref())?;
             Fleet::at(Bus::connect(url, &login, "coordinator")?, named, grants(&args.grant)?)
+                .observed_by(args.observe.clone())
         }
     };
     Ok(Arc::new(fleet))

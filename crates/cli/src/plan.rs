@@ -6,7 +6,7 @@ use crate::args::{FleetArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Limits, Preset};
 use dropline_targets::{Target, with_payload};
-use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
+use dropline_traffic::{Means, Moving, Priority, ReceiveMeans, SendMeans, Sources, Targets};
 use dropline_trial::{
     Arrival, Drain, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput, quantities,
 };
@@ -48,7 +48,7 @@ pub(crate) fn profiles(
         drain.longest = read("--drain", quantities::duration(text))?;
     }
     let base = TrafficProfile {
-        arrival: arrival_argument::arrival(&args.arrival)?,
+        arrival: arrival_argument::arrival(&args.arrival, target.port())?,
         streams,
         directions,
         drain,
@@ -105,6 +105,11 @@ fn allowed(word: Option<&str>, traffic: &TrafficArgs, fleet: &FleetArgs) -> Resu
         let why = format!("{flag} is for udp:// targets: {target} is sent no packets of ours");
         return Err(Failure::usage(why));
     }
+    if let Some(flag) = of_traffic(traffic).filter(|_| !target.is_of_packets()) {
+        let why =
+            format!("{flag} means nothing to {target}: a tool sends its requests, by connections of its own");
+        return Err(Failure::usage(why).advice(format!("leave {flag} out")));
+    }
     let moving = moving(traffic)?;
     if fleet.on.as_ref().is_none_or(|on| on.starts_with("local:")) {
         target.consent(&moving.targets)?;
@@ -124,6 +129,25 @@ fn of_packets(traffic: &TrafficArgs) -> Option<&'static str> {
     given.into_iter().find_map(|(flag, given)| given.then_some(flag))
 }
 
+/// A flag that was given and means something only where packets are sent, by whomever.
+fn of_traffic(traffic: &TrafficArgs) -> Option<&'static str> {
+    let moving = &traffic.moving;
+    let given = [
+        ("--packet", traffic.packet.is_some()),
+        ("--frame", traffic.frame.is_some()),
+        ("--streams", traffic.streams.is_some()),
+        ("--directions", traffic.directions.is_some()),
+        ("--drain", traffic.measured.drain.is_some()),
+        ("--send", moving.send != SendMeans::Auto),
+        ("--receive", moving.receive != ReceiveMeans::Auto),
+        ("--senders", moving.senders != 1),
+        ("--receivers", moving.receivers != 1),
+        ("--cpus", moving.cpus != "auto"),
+        ("--ordinary-priority", moving.ordinary_priority),
+    ];
+    given.into_iter().find_map(|(flag, given)| given.then_some(flag))
+}
+
 /// One trial.
 pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     let mut target = allowed(args.target.as_deref(), &args.traffic, &args.fleet)?;
@@ -138,7 +162,7 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
         return Err(Failure::usage("--frame: a trial has one frame size; several are for search"));
     }
     let profile = profiles.remove(0);
-    let asked = args.load.as_deref().map(|text| rate("--load", text, profile.packet)).transpose()?;
+    let asked = args.load.as_deref().map(|text| rate("--load", text, &target, profile.packet)).transpose()?;
     let load = match (target.paces_itself(), asked) {
         (false, _) => arrival_argument::load(&profile.arrival, asked.or_else(|| target.default_load()))?,
         // What it comes to is known afterwards.
@@ -281,9 +305,8 @@ fn packet(flag: &str, text: &str, make: fn(u32) -> Result<Packet, PacketError>) 
     make(u32::try_from(bytes).unwrap_or(u32::MAX)).map_err(|why| Failure::usage(format!("{flag}: {why}")))
 }
 
-fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
-    let load = read(flag, quantities::load(text))?;
-    load.with(packet).map_err(|why| Failure::usage(format!("{flag} {text:?}: {why}")))
+fn rate(flag: &str, text: &str, target: &Target, packet: Packet) -> Result<Rate, Failure> {
+    target.load(&format!("{flag} {text:?}"), read(flag, quantities::load(text))?, packet)
 }
 
 /// How packets of ours are moved.

@@ -250,6 +250,17 @@ fn both_nights_of_a_change_that_is_acknowledged_stay() {
 }
 
 #[test]
+fn nights_of_a_change_that_nobody_has_acknowledged_stay() {
+    let bench = Bench::new();
+    let names = nights::changed(&bench, 20, 20);
+    add(&bench, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let gate = || bench.run(&["trend", "nights", "--fail-if", "regressed"]).code;
+    assert_eq!(gate(), Some(1));
+    assert!(!pruned(&bench, &["--keep=5", "--yes"]).is_empty());
+    assert_eq!(gate(), Some(1), "what nobody knows of is told still");
+}
+
+#[test]
 fn the_index_goes_on_saying_what_was_filed_of_a_record_that_lost_something() {
     let bench = history(2);
     let file = listed(&bench, &[])[0]["file"].as_str().unwrap().to_owned();

@@ -81,6 +81,45 @@ fn a_server_that_refuses_or_is_not_there_and_a_tool_that_is_not_are_told_with_wh
 }
 
 #[test]
+fn a_flag_that_means_nothing_to_requests_is_refused_and_so_are_bits() {
+    let bench = tool("");
+    for flag in [
+        "--streams=3",
+        "--packet=100B",
+        "--frame=100B",
+        "--drain=1s",
+        "--directions=a=1,b=1",
+        "--send=gso",
+        "--receive=spin",
+        "--senders=2",
+        "--receivers=2",
+        "--cpus=free",
+        "--ordinary-priority",
+    ] {
+        let refused = trial(&bench, &["-o", "-", flag]);
+        let name = flag.split('=').next().unwrap();
+        assert!(refused.code == Some(2) && refused.errors.contains(name), "{flag}: {}", refused.errors);
+    }
+    let bits = ended(&bench, &["trial", "http://127.0.0.1:8080/", "--load=1Mbit/s", "-q", "-o", "-"]);
+    assert!(bits.code == Some(2) && bits.errors.contains("krps"), "{}", bits.errors);
+    let bits = ended(&bench, &["search", "http://127.0.0.1:8080/", "--max-load=1Mbit/s", "-q", "-o", "-"]);
+    assert!(bits.code == Some(2) && bits.errors.contains("krps"), "{}", bits.errors);
+}
+
+/// Its client repeats a request whose kept connection ended unanswered.
+#[test]
+fn vegeta_keeps_no_connection_and_oha_is_preferred() {
+    let bench = tool("");
+    let script = bench.read("vegeta").replacen("exit 0\n", "{ echo \"$@\" > asked; exit 0; }\n", 1);
+    bench.write("vegeta", &script);
+    assert_eq!(trial(&bench, &["-o", "-"]).code, Some(0));
+    assert!(bench.read("asked").contains("-keepalive=false"), "{}", bench.read("asked"));
+    let none = trial(&Bench::new(), &["-o", "-"]);
+    let at = |name: &str| none.errors.find(name).unwrap();
+    assert!(at("oha") < at("vegeta"), "{}", none.errors);
+}
+
+#[test]
 fn a_record_starts_no_tool() {
     let bench = tool("");
     let searched = ended(

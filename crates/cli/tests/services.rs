@@ -288,3 +288,96 @@ fn a_search_is_not_resumed_with_another_file_of_questions_or_payloads() {
         assert_eq!(old.errors.contains("other contents of"), target.starts_with("udp"), "{}", old.errors);
     }
 }
+
+/// Sends back what it gets.
+fn echo() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2048];
+        while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+            let _ = socket.send_to(&bytes[..length], from);
+        }
+    });
+    port
+}
+
+/// A capture of raw IPv4: when, in us, to which port, and how many bytes.
+fn capture(datagrams: &[(u32, u16, usize)]) -> Vec<u8> {
+    let mut bytes = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    for &(time, port, length) in datagrams {
+        let long = |more: usize| ((length + more) as u16).to_be_bytes();
+        let mut packet = vec![0x45, 0, long(28)[0], long(28)[1], 0, 0, 0, 0, 64, 17, 0, 0];
+        packet.extend([127, 0, 0, 1, 127, 0, 0, 1, 0x99, 0x99]);
+        packet.extend([port.to_be_bytes(), long(8), [0; 2]].concat());
+        packet.extend(vec![0xc0; length]);
+        let all = packet.len() as u32;
+        bytes.extend([1, time, all, all].map(u32::to_le_bytes).concat());
+        bytes.extend(packet);
+    }
+    bytes
+}
+
+#[test]
+fn bits_a_second_are_of_what_is_sent_and_so_is_the_frame_that_is_told() {
+    let (bench, port) = (Bench::new(), echo());
+    let trial = |more: &[&str]| {
+        let target = format!("udp://127.0.0.1:{port}");
+        let words = ["trial", &target, "--duration=500ms", "-q", "--json", "--no-packets", "-o", "r.jsonl"];
+        let _ = std::fs::remove_file(bench.path("r.jsonl"));
+        bench.run(&[&words[..], more].concat()).json()
+    };
+    // 6 B are a frame of 52 B, and 83 200 bits 200 of them.
+    let json = trial(&["--payload=hex:c0de{tag:4}", "--reply=tag@2", "--load=83.2kbit/s"]);
+    assert_eq!(json["intended_load_pps"], 200.0, "{json}");
+    let kept = bench.read("r.jsonl");
+    assert!(kept.contains("\"packet_bytes\":6,\"frame_bytes\":52,\"streams\""), "{kept}");
+    std::fs::write(bench.path("mixed.pcap"), capture(&[(0, port, 10), (5, port, 100)])).unwrap();
+    let json = trial(&["--payload=mixed.pcap", "--load=161.6kbit/s"]);
+    assert_eq!(json["intended_load_pps"], 200.0, "frames of 101 B in the mean: {json}");
+    let kept = bench.read("r.jsonl");
+    assert!(kept.contains("\"frame_bytes\":146,\"packet_mean_bytes\":55.0"), "{kept}");
+}
+
+#[test]
+fn a_capture_is_replayed_with_the_times_of_the_datagrams_that_are_sent() {
+    let (bench, port) = (Bench::new(), echo());
+    let others = (0..100).map(|number| (number * 1_000, 7, 10));
+    let ours = (0..10).map(|number| (500 + number * 10_000, port, 10));
+    let mut all: Vec<(u32, u16, usize)> = others.chain(ours).collect();
+    all.sort_unstable();
+    std::fs::write(bench.path("two.pcap"), capture(&all)).unwrap();
+    let target = format!("udp://127.0.0.1:{port}");
+    let words =
+        ["--payload=two.pcap", "--arrival=replay:two.pcap", "--duration=500ms", "-q", "--json", "-o", "-"];
+    let json = bench.run(&[&["trial", target.as_str()], &words[..]].concat()).json();
+    assert_eq!((&json["intended_load_pps"], &json["intended"]), (&100.0.into(), &50.into()), "{json}");
+}
+
+#[test]
+fn two_replies_beside_none_are_told_as_answers_with_anothers_tag() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut bytes, mut before) = ([0; 64], [0; 6]);
+        for number in 1_u64.. {
+            let Ok((6, from)) = socket.recv_from(&mut bytes) else { continue };
+            let own: [u8; 6] = bytes[..6].try_into().unwrap();
+            let _ = socket.send_to(if number % 10 == 0 { &before } else { &own }, from);
+            before = own;
+        }
+    });
+    let (bench, target) = (Bench::new(), format!("udp://127.0.0.1:{port}"));
+    let words =
+        ["--payload=hex:c0de{tag:4}", "--reply=tag@2", "--load=500pps", "--duration=400ms", "--streams=1"];
+    let json =
+        bench.run(&[&["trial", target.as_str(), "-q", "--json", "-o", "-"], &words[..]].concat()).json();
+    let mut codes = json["caveats"].as_array().unwrap().iter().map(|caveat| &caveat["code"]);
+    assert!(codes.any(|code| code == "replies_twice"), "{json}");
+}
+
+#[test]
+fn of_services_of_the_gallery_that_are_not_there_those_that_are_are_told() {
+    let ran = Bench::new().run(&["experiment", "services", "--only=none"]);
+    assert!(ran.code == Some(2) && ran.errors.contains("unbound, memcached"), "{}", ran.errors);
+}

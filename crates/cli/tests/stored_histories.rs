@@ -109,6 +109,21 @@ fn two_programs_that_file_in_a_store_at_once_lose_no_record() {
 }
 
 #[test]
+fn two_programs_that_add_the_same_files_at_once_file_each_once() {
+    let (bench, store) = (Bench::new(), Store::new());
+    let names = nights(&bench, 10);
+    let files: Vec<&str> = names.iter().map(String::as_str).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| added(&bench, &store, &files));
+        }
+    });
+    let listed = done(&bench, &store, &["history", "list", NIGHTS, "--json"]).json();
+    assert_eq!(listed["records"].as_array().unwrap().len(), names.len());
+    assert_eq!(listed["left_out"], serde_json::json!([]), "nothing is there twice");
+}
+
+#[test]
 fn a_search_is_kept_here_and_filed_there_and_later_where_the_store_was_away() {
     let (bench, store) = (Bench::new(), Store::new());
     let search = ["search", "sim:noisy", "-q", "--max-trials=5", "--history", NIGHTS];

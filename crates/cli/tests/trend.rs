@@ -231,7 +231,6 @@ fn another_kernel_is_a_mark_and_the_level_behind_it_no_news() {
 fn what_is_no_night_is_left_out_by_name_and_the_others_are_told() {
     let bench = Bench::new();
     nights(&bench, "nights", 10, 10);
-    bench.done(&["trial", "sim:hard", "--load=1Mpps", "-q", "-o", "nights/trial.jsonl"]);
     let whole = night(11, false, |_| {});
     let lines: Vec<&str> = whole.lines().collect();
     bench.write("nights/torn.jsonl", &whole[..whole.len() - lines.last().unwrap().len() / 2]);
@@ -245,8 +244,7 @@ fn what_is_no_night_is_left_out_by_name_and_the_others_are_told() {
             list(&found, "left_out").iter().find(|line| line["source"] == format!("nights/{name}.jsonl"));
         line.unwrap_or_else(|| panic!("{name} is not named: {found}"))["why"].as_str().unwrap().to_owned()
     };
-    assert_eq!(list(&found, "left_out").len(), 4);
-    assert!(why("trial").contains("is not a search"));
+    assert_eq!(list(&found, "left_out").len(), 3);
     assert!(why("torn").contains("did not come to its end"));
     assert!(why("undated").contains("is not a date"));
     assert!(!why("text").is_empty());
@@ -266,11 +264,12 @@ fn where_there_is_no_history_the_error_says_what_to_do() {
     fails(&["nights"], 2, "dropline search TARGET --history nights");
     fails(&["missing.jsonl"], 4, "missing.jsonl");
     fails(&[], 2, "DROPLINE_HISTORY");
-    bench.done(&["trial", "sim:hard", "--load=1Mpps", "-q", "-o", "trial.jsonl"]);
-    fails(&["trial.jsonl"], 2, "is not a search");
     nights(&bench, "nights", 10, 10);
     fails(&["nights", "--smallest-effect", "2"], 2, "--smallest-effect");
     fails(&["nights", "--fail-if", "p99>1s"], 2, "regressed");
+    fails(&["nights", "--of", "p100"], 2, "p99.9");
+    fails(&["nights", "--reference", "sim:other"], 2, "no history of the reference");
+    fails(&["nights", "--of", "p99"], 2, "none of what was asked for");
     fails(&["nights", "--acknowledge", "0123"], 2, "none of the changes has the id 0123");
     fails(&["nights", "--html", "nights/000.jsonl"], 2, "exists already");
     bench.write("nights/acknowledged.json", "{\"changes\": [{}]}");
@@ -417,4 +416,166 @@ fn results_of_csit_are_nights_of_a_history() {
     let listed = bench.done(&["history", "list", "nights", "--json"]).json();
     let file = list(&listed, "records")[0]["file"].as_str().unwrap();
     bench.done(&["report", &format!("nights/{file}"), "--html", "one.html"]);
+}
+
+/// Writes a record of each night, all of one target: the one that this says.
+fn measured(
+    bench: &Bench,
+    directory: &str,
+    target: &str,
+    count: usize,
+    words: impl Fn(usize) -> Vec<String>,
+) {
+    std::fs::create_dir_all(bench.path(directory)).unwrap();
+    for index in 0..count {
+        let words = words(index);
+        bench.done(
+            &[&words.iter().map(String::as_str).collect::<Vec<_>>()[..], &["-q", "-o", "one.record"]]
+                .concat(),
+        );
+        let mut lines: Vec<Value> =
+            bench.read("one.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        std::fs::remove_file(bench.path("one.record")).unwrap();
+        if !target.contains(' ') {
+            aim(&mut lines, target);
+        }
+        lines[0]["started"] = at(index).into();
+        lines[0]["environment"]["load_average"] = Value::Null;
+        bench.write(
+            &format!("{directory}/{}-{index:03}.jsonl", target.replace([':', '/', '?'], "-")),
+            &text(&lines),
+        );
+    }
+}
+
+fn words(all: &[&str]) -> Vec<String> {
+    all.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_percentile_that_rose_is_told_and_fails() {
+    let bench = Bench::new();
+    measured(&bench, "nights", "sim:queue", 18, |index| {
+        let target = if index < 10 { "sim:queue" } else { "sim:queue?capacity=80kpps" };
+        words(&["trial", target, "--load=60kpps", "--duration=2s", &format!("--seed={index}")])
+    });
+    for (quantity, word) in [("p97.5", "p97.5 of delays at 60 kpps"), ("p50", "p50 of delays at 60 kpps")] {
+        let told = bench.run(&["trend", "nights", "--of", quantity, "--fail-if", "regressed"]);
+        assert_eq!(told.code, Some(1), "{}{}", told.text, told.errors);
+        assert!(told.text.contains(&format!("REGRESSED: the {word} of sim:queue rose by")), "{}", told.text);
+    }
+    let all = json(&bench, &["nights"]);
+    let quantities: Vec<&str> =
+        list(&all, "series").iter().map(|series| series["quantity"].as_str().unwrap()).collect();
+    assert_eq!(quantities, ["delivered", "p50", "p99"]);
+    // An index keeps them, and a percentile that it does not keep is read from the records.
+    bench.done(
+        &[
+            &["history", "add", "--history", "h"][..],
+            &records(&bench, "nights").iter().map(String::as_str).collect::<Vec<_>>(),
+        ]
+        .concat(),
+    );
+    for quantity in ["p50", "p97.5"] {
+        let [one, other] = ["nights", "h"].map(|place| json(&bench, &[place, "--of", quantity]));
+        assert_eq!(one["series"][0]["changes"], other["series"][0]["changes"], "{quantity}");
+    }
+}
+
+fn records(bench: &Bench, directory: &str) -> Vec<String> {
+    let mut names: Vec<String> = bench
+        .path(directory)
+        .read_dir()
+        .unwrap()
+        .map(|entry| format!("{directory}/{}", entry.unwrap().file_name().into_string().unwrap()))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn comparisons_in_turns_are_followed_as_b_against_a() {
+    let bench = Bench::new();
+    measured(&bench, "nights", "both sim:queue", 9, |index| {
+        let words = words(&["compare", "--abba", "sim:queue", "sim:queue", "--load=60kpps", "--duration=4s"]);
+        [words, vec![format!("--seed={index}")]].concat()
+    });
+    let found = json(&bench, &["nights", "--of", "core"]);
+    let series = &list(&found, "series")[0];
+    assert_eq!((series["quantity"].as_str(), list(series, "points").len()), (Some("core"), 9), "{found}");
+    assert!(list(series, "changes").is_empty(), "{found}");
+    let level = series["segments"][0]["level"].as_f64().unwrap();
+    assert!((level - 1.0).abs() < 0.05, "{level}");
+}
+
+#[test]
+fn what_the_reference_did_is_taken_out() {
+    let bench = Bench::new();
+    for (index, target) in [(0, "exec:./service"), (1, "exec:./reference")] {
+        std::fs::create_dir_all(bench.path("nights")).unwrap();
+        for number in 0..24 {
+            let mut lines: Vec<Value> = night(number, number >= 14, |_| {})
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect();
+            aim(&mut lines, target);
+            bench.write(&format!("nights/{index}-{number:03}.jsonl"), &text(&lines));
+        }
+    }
+    let plain = bench.run(&["trend", "nights", "--fail-if", "regressed"]);
+    assert_eq!(plain.code, Some(1), "{}", plain.text);
+    let found = json(&bench, &["nights", "--reference", "exec:./reference"]);
+    for series in list(&found, "series") {
+        let is_reference = series["target"] == "exec:./reference";
+        assert_eq!(series["reference"].is_null(), is_reference);
+        assert_eq!(list(series, "changes").is_empty(), !is_reference, "{series}");
+    }
+}
+
+#[test]
+fn a_target_that_broke_altogether_regressed() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 12, 12);
+    measured(&bench, "nights", "exec:./broken", 20, |_| {
+        words(&[
+            "search",
+            "sim:hard?capacity=5kpps",
+            "--max-trials=40",
+            "--min-load=10kpps",
+            "--max-load=12Mpps",
+            "--goal=0.5%",
+        ])
+    });
+    for index in 0..20 {
+        let name = format!("nights/exec-.-broken-{index:03}.jsonl");
+        if index >= 12 {
+            let text = bench.read(&name).replace("exec:./broken", "exec:./service");
+            bench.write(&format!("nights/{index:03}.jsonl"), &text);
+        }
+        std::fs::remove_file(bench.path(&name)).unwrap();
+    }
+    let told = bench.run(&["trend", "nights", "--fail-if", "regressed"]);
+    assert_eq!(told.code, Some(1), "{}", told.text);
+    assert!(told.text.contains("REGRESSED") && told.text.contains("at most"), "{}", told.text);
+}
+
+#[test]
+fn newest_searches_that_say_no_limit_are_not_steady() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 16, 16);
+    for index in 12..16 {
+        let name = format!("nights/{index:03}.jsonl");
+        let mut lines: Vec<Value> =
+            bench.read(&name).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let last = lines.last_mut().unwrap();
+        for goal in last["goals"].as_array_mut().unwrap() {
+            goal["result"] = "wide".into();
+            goal["upper_pps"] = Value::Null;
+            goal["median_pps"] = Value::Null;
+        }
+        bench.write(&name, &text(&lines));
+    }
+    let told = bench.run(&["trend", "nights", "--fail-if", "regressed"]);
+    assert_eq!(told.code, Some(3), "{}{}", told.text, told.errors);
+    assert!(told.text.contains("NOT KNOWN: the newest 4 searches of exec:./service"), "{}", told.text);
 }

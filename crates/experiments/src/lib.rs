@@ -15,6 +15,7 @@ pub mod run_log;
 pub mod search_cost;
 pub mod search_coverage;
 pub mod search_real;
+pub mod services;
 pub mod trend_power;
 pub mod wakeup_cyclictest;
 
@@ -77,7 +78,7 @@ pub struct Experiment {
 type Run = fn(&Effort, &mut dyn FnMut(&str)) -> Result<Found, Failure>;
 
 /// Every experiment, in the order of the help. A new one is a file beside this and a line here.
-pub static EXPERIMENTS: [Experiment; 10] = [
+pub static EXPERIMENTS: [Experiment; 11] = [
     aa_compare::EXPERIMENT,
     audio_2004::EXPERIMENT,
     flowgraph_latency::EXPERIMENT,
@@ -86,6 +87,7 @@ pub static EXPERIMENTS: [Experiment; 10] = [
     search_cost::EXPERIMENT,
     search_coverage::EXPERIMENT,
     search_real::EXPERIMENT,
+    services::EXPERIMENT,
     trend_power::EXPERIMENT,
     wakeup_cyclictest::EXPERIMENT,
 ];
@@ -121,6 +123,7 @@ pub fn of_runs(name: &str, text: &str) -> Option<Result<Study, Failure>> {
         "poisson-loss" => poisson_loss::of_kept(text),
         "search-coverage" => search_coverage::of_kept(text),
         "search-real" => search_real::of_kept(text),
+        "services" => services::of_kept(text),
         "trend-power" => trend_power::of_kept(text),
         "wakeup-cyclictest" => wakeup_cyclictest::of_kept(text),
         _ => return None,

@@ -12,7 +12,7 @@ INLINE u32 at(const u8 *place)
 	return *(const u32 *)place;
 }
 
-/* Whether the UDP checksum is right; 0, which says that there is none, is not. What is behind the last word of 64 bits is added first,
+/* Whether the UDP checksum is right, or 0, which says that there is none: a station takes that (RFC 768). What is behind the last word of 64 bits is added first,
  * at a place that does not come of the loop, and the loop's place is one of which the verifier does not know that it is in the same
  * packet as others: so it need not follow the rest of the program from every turn of the loop. */
 INLINE int is_whole(const u8 *data, const u8 *end)
@@ -41,7 +41,7 @@ INLINE int is_whole(const u8 *data, const u8 *end)
 		sum += halves(*(const u64 *)place);
 		place += 8;
 	}
-	return *(const u16 *)(data + CHECKSUM) && folded(sum) == 0xffff;
+	return !*(const u16 *)(data + CHECKSUM) || folded(sum) == 0xffff;
 }
 
 /* Whether a station would take it as what was sent: for our hardware address, of IPv4 and UDP, from and to where it was sent, and
@@ -66,7 +66,7 @@ PROGRAM int judge(struct xdp_md *frame)
 	const u8 *start = data;
 	u32 length, age, index, tagged, ours, whole;
 	struct slot *slot;
-	u64 word;
+	u64 word, most;
 
 	if (data + UDP + 8 > end)
 		return XDP_PASS;
@@ -113,7 +113,11 @@ PROGRAM int judge(struct xdp_md *frame)
 		COUNT(truncated);
 		return XDP_DROP;
 	}
-	if (length > CONTROL->length) {
+	/* What is behind the packet fills a short frame up, and nothing else. */
+	most = IP + CONTROL->length;
+	if (most < LEAST)
+		most = LEAST;
+	if (length > CONTROL->length || (u64)(end - data) > most) {
 		COUNT(extended);
 		return XDP_DROP;
 	}

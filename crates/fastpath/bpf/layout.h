@@ -68,7 +68,8 @@ enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 
 /* Where what stands in a frame without options. */
 enum { ETHERTYPE = 12, IP = 14, IP_LENGTH = 16, PROTOCOL = 23, IP_CHECKSUM = 24, ADDRESSES = 26, UDP = 34, CHECKSUM = 40, PAYLOAD = 42,
-       TAG = 46, WORD = 50, SHORTEST = 58, VLAN = 4 };
+       TAG = 46, WORD = 50, SHORTEST = 58, VLAN = 4,
+       LEAST = 60 /* bytes that Ethernet fills a frame up to */ };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static u64 (*const now_ns)(void) = (void *)5;

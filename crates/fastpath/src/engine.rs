@@ -33,7 +33,7 @@ impl Engine {
 #[derive(Debug)]
 pub(crate) enum Sender {
     /// The kernel, by the interface that this map holds.
-    Live(Map),
+    Live { device: Map, program: Program },
     /// A socket at the interface where frames leave.
     Packets(FrameSocket),
 }
@@ -73,10 +73,19 @@ const LIVE_TAKES: &str = "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON";
 
 impl Sender {
     /// The kernel, by an interface.
-    pub(crate) fn live(port: &Opened) -> Result<Self, LinkError> {
+    pub(crate) fn live(port: &Opened, maps: &Maps) -> Result<Self, LinkError> {
         let index = port.seen.index;
         let device = port.space.inside(|| Map::device(index))?;
-        device.map(Self::Live).map_err(LinkError::of("holding an interface for live frames", LIVE_TAKES))
+        let device = device.map_err(LinkError::of("holding an interface for live frames", LIVE_TAKES))?;
+        Ok(Self::Live { program: making(maps, &device)?, device })
+    }
+
+    /// Lets it send what other maps hold.
+    pub(crate) fn turn_to(&mut self, maps: &Maps) -> Result<(), LinkError> {
+        if let Self::Live { device, program } = self {
+            *program = making(maps, device)?;
+        }
+        Ok(())
     }
 
     /// A socket at an interface.
@@ -95,24 +104,26 @@ impl Sender {
         times: Times,
     ) -> Result<BTreeMap<String, u64>, LinkError> {
         match self {
-            Self::Live(device) => live(device, maps, frame, from, times).map(|()| BTreeMap::new()),
+            Self::Live { program, .. } => live(program, maps, frame, from, times).map(|()| BTreeMap::new()),
             Self::Packets(socket) => packets(socket, maps, frame, times),
         }
     }
 }
 
+/// The program that makes frames.
+fn making(maps: &Maps, device: &Map) -> Result<Program, LinkError> {
+    instructions::sender(maps, device).map_err(LinkError::of("loading a BPF program", LIVE_TAKES))
+}
+
 /// The kernel calls the sender again and again; it makes a frame when one is due, and none in other calls.
-fn live(device: &Map, maps: &Maps, frame: &Frame, from: &Opened, times: Times) -> Result<(), LinkError> {
+fn live(program: &Program, maps: &Maps, frame: &Frame, from: &Opened, times: Times) -> Result<(), LinkError> {
     let refused = LinkError::of("sending live frames", LIVE_TAKES);
     let batch = (times.load.as_pps() / ONE_BY_ONE_PPS).clamp(1.0, MOST_AT_ONCE) as u64;
     maps.set(Field::GiveUp, times.give_up_ns);
     maps.set(Field::Spins, SPINS / batch);
-    let run = || {
-        let program = instructions::sender(maps, device)?;
-        match times.load.as_pps() <= CALL_EACH_PPS {
-            true => call_each(&program, maps, frame, times),
-            false => call_once(&program, maps, frame, times, batch),
-        }
+    let run = || match times.load.as_pps() <= CALL_EACH_PPS {
+        true => call_each(program, maps, frame, times),
+        false => call_once(program, maps, frame, times, batch),
     };
     from.space.inside(run)?.map_err(refused)
 }

@@ -3,7 +3,7 @@
 use crate::field::Field;
 use dropline_payload::{HEADER_BYTES, Message, Tag, filler};
 use dropline_trial::Packet;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// Where frames say that they come from: of the block for measurements of devices (RFC 2544, appendix C.2.2).
 pub const SOURCE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
@@ -48,6 +48,17 @@ impl Aim {
     /// From where these go to where they come from.
     pub fn back(&self) -> Self {
         Self { source: self.destination, destination: self.source, ..self.clone() }
+    }
+
+    /// From where and to where some of its flows go, which stand for all.
+    pub fn sampled(&self) -> impl Iterator<Item = [SocketAddr; 2]> {
+        const MOST: u16 = 64;
+        let to = SocketAddr::from((self.destination, TO_PORT));
+        let source = self.source.to_bits();
+        (0..self.flows).step_by(usize::from(self.flows.div_ceil(MOST).max(1))).map(move |flow| {
+            let address = Ipv4Addr::from_bits(source.wrapping_add(flow.into()));
+            [SocketAddr::from((address, FROM_PORT + flow)), to]
+        })
     }
 }
 

@@ -14,7 +14,7 @@ const CONTROL: u32 = 0x5ead_0001;
 const SLOTS: u32 = 0x5ead_0002;
 const DEVICE: u32 = 0x5ead_0003;
 
-/// Loads the judge of one trial.
+/// Loads the judge of the trials that have these maps.
 ///
 /// # Errors
 /// If this user or this kernel may not.
@@ -23,7 +23,7 @@ pub(crate) fn judge(maps: &Maps) -> io::Result<Program> {
     load(JUDGE, [(CONTROL, control), (SLOTS, slots)])
 }
 
-/// Loads the sender of one trial, and of the interface by which frames leave.
+/// Loads the sender of these trials, and of the interface by which frames leave.
 ///
 /// # Errors
 /// As of the judge.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A look at whether the interfaces are what they were.
-const LOOK_AT_ENDS: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_AT_ENDS: Duration = Duration::from_millis(20);
 /// A bridge is told again where the second interface is: some forget that within two seconds.
 const TEACH: Duration = Duration::from_secs(1);
 /// Where nothing came out for so long of so many frames, something else may get them.
@@ -67,7 +67,7 @@ impl<'a> Lookout<'a> {
     /// Whether the trial has to end; frames leave meanwhile.
     pub(crate) fn look(&mut self) -> Option<Ended> {
         if self.taught.elapsed() >= TEACH {
-            self.one.teacher.send(&[self.one.lesson()]);
+            self.one.teach();
             self.taught = Instant::now();
         }
         if self.stop.load(Ordering::Relaxed) {

@@ -5,7 +5,8 @@ use crate::frame::Frame;
 use crate::sys::{Map, Mapped};
 use dropline_payload::Tag;
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::Duration;
 
 /// Words of the control page.
 const FIELDS: usize = Field::Changed as usize + 1;
@@ -21,15 +22,32 @@ enum OfFrame {
 
 const OF_FRAME: usize = OfFrame::Arrived as usize + 1;
 
-/// The two maps of one trial.
+/// The two maps of the trials in one direction: each has them after the other.
 #[derive(Debug)]
 pub(crate) struct Maps {
     control: (Map, Mapped),
     slots: (Map, Mapped),
+    /// Frames that have a slot.
+    room: usize,
 }
 
+/// What runs in the kernel when a trial's tag is written has read the one before, and is done with its frame after so long.
+const UNDER_WAY: Duration = Duration::from_millis(1);
+/// Words that a trial begins with at 0.
+const ANEW: [Field; 9] = [
+    Field::Count,
+    Field::Stop,
+    Field::Epoch,
+    Field::Next,
+    Field::Unique,
+    Field::Duplicated,
+    Field::Truncated,
+    Field::Extended,
+    Field::Changed,
+];
+
 impl Maps {
-    /// For a trial of so many frames, at most `u32::MAX`.
+    /// For trials of so many frames at most.
     ///
     /// # Errors
     /// If this user may not, or there is no memory.
@@ -39,7 +57,34 @@ impl Maps {
         Ok(Self {
             control: mapped(Map::array((FIELDS * word) as u32, 1)?)?,
             slots: mapped(Map::array((OF_FRAME * word) as u32, frames.max(1))?)?,
+            room: frames as usize,
         })
+    }
+
+    /// Frames that they hold.
+    pub(crate) fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Begins another trial, of so many frames, though the judge uses these maps: from the moment on at which it reads the tag of this
+    /// one, frames of earlier ones are late, and no slot is theirs.
+    pub(crate) fn begin(&self, frame: &Frame, station: [u8; 6], (tag, earlier): (Tag, u64), due_ns: &[u64]) {
+        self.set(Field::Late, 0);
+        self.set(Field::Earlier, earlier);
+        self.set(Field::Tag, tag.0.into());
+        std::thread::sleep(UNDER_WAY);
+        ANEW.iter().for_each(|&field| self.set(field, 0));
+        self.expect(frame, station, tag, earlier);
+        for (index, &due_ns) in due_ns.iter().enumerate() {
+            let of_frame = [
+                (OfFrame::Due, due_ns),
+                (OfFrame::Word, Frame::word(tag, index as u64)),
+                (OfFrame::Departed, 0),
+                (OfFrame::Arrived, 0),
+            ];
+            of_frame.into_iter().for_each(|(word, value)| self.set_of(index, word, value));
+        }
+        self.set(Field::Count, due_ns.len() as u64);
     }
 
     /// What instructions name them by: control, slots.
@@ -49,7 +94,7 @@ impl Maps {
 
     /// Says what the frames of the trial look like, for whose hardware address they come out, and which tags before its own are of
     /// earlier ones.
-    pub(crate) fn expect(&self, frame: &Frame, [a, b, c, d, e, f]: [u8; 6], tag: Tag, earlier: u64) {
+    fn expect(&self, frame: &Frame, [a, b, c, d, e, f]: [u8; 6], tag: Tag, earlier: u64) {
         let station =
             u64::from(u32::from_ne_bytes([a, b, c, d])) | u64::from(u16::from_ne_bytes([e, f])) << 32;
         let own = [(Field::Tag, tag.0.into()), (Field::Earlier, earlier), (Field::Station, station)];
@@ -60,16 +105,11 @@ impl Maps {
     }
 
     pub(crate) fn get(&self, field: Field) -> u64 {
-        self.control.1.words()[field as usize].load(Relaxed)
+        self.control.1.words()[field as usize].load(Acquire)
     }
 
     pub(crate) fn set(&self, field: Field, value: u64) {
-        self.control.1.words()[field as usize].store(value, Relaxed);
-    }
-
-    /// Says what tells a frame from the others.
-    pub(crate) fn set_word(&self, index: usize, word: u64) {
-        self.set_of(index, OfFrame::Word, word);
+        self.control.1.words()[field as usize].store(value, Release);
     }
 
     pub(crate) fn word(&self, index: usize) -> u64 {
@@ -79,11 +119,6 @@ impl Maps {
     /// The start on the kernel's clock; `None` before it.
     pub(crate) fn epoch(&self) -> Option<u64> {
         Some(self.get(Field::Epoch)).filter(|&at| at > 0)
-    }
-
-    /// Says when it is due, after the start.
-    pub(crate) fn set_due(&self, index: usize, due_ns: u64) {
-        self.set_of(index, OfFrame::Due, due_ns);
     }
 
     pub(crate) fn due(&self, index: usize) -> u64 {
@@ -106,11 +141,11 @@ impl Maps {
     }
 
     fn of(&self, index: usize, word: OfFrame) -> u64 {
-        self.slots.1.words()[index * OF_FRAME + word as usize].load(Relaxed)
+        self.slots.1.words()[index * OF_FRAME + word as usize].load(Acquire)
     }
 
     fn set_of(&self, index: usize, word: OfFrame, value: u64) {
-        self.slots.1.words()[index * OF_FRAME + word as usize].store(value, Relaxed);
+        self.slots.1.words()[index * OF_FRAME + word as usize].store(value, Release);
     }
 }
 

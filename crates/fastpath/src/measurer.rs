@@ -198,8 +198,7 @@ impl LinkMeasurer {
                 "frames made there would pass by {what}, which is in front of the interface where they leave"
             )));
         }
-        let one = &mut self.ways[way];
-        one.sender = Sender::live(&one.from)?;
+        self.ways[way].make_live()?;
         Ok(match self.try_frames(way)?.came {
             0 => Some(
                 "none of a few live frames came out. The driver of the interface where they leave may not take them; one of a veth pair \
@@ -222,7 +221,7 @@ impl LinkMeasurer {
         let turn = Turn { tag: self.tags.of_trial(self.options.first_trial.wrapping_sub(1)), ..self.turn() };
         let prepared = self.ways[way].prepare(turn, due_ns)?;
         let task = Task { one: &self.ways[way], prepared: &prepared, input };
-        let performed = perform(&[task], &self.options.stop)?.pop();
+        let performed = perform(&[task], &self.options.stop, None)?.pop();
         if let Some(why) = performed.and_then(|done| done.ended).and_then(|ended| ended.astray) {
             return Err(LinkError::Astray(why));
         }
@@ -277,6 +276,11 @@ impl LinkMeasurer {
         self.counting.as_mut().map(|counting| counting.read()).unwrap_or_default()
     }
 
+    /// What sends frames elsewhere than before the first trial, in words.
+    fn course(&mut self) -> Option<String> {
+        self.counting.as_mut().and_then(|counting| counting.course().astray)
+    }
+
     fn is_stopped(&self) -> bool {
         self.options.stop.load(Ordering::Relaxed)
     }
@@ -311,7 +315,7 @@ impl LinkMeasurer {
     }
 
     /// Says in the trial of one direction where its frames were lost.
-    fn account(&self, told: &mut Told, grown: &mut Snapshot, way: Way) {
+    fn account(&self, told: &mut Told, grown: &mut Snapshot, (way, lessons): (Way, u64)) {
         let trial = &mut told.trial;
         let frames = Frames {
             offered: trial.offered,
@@ -320,6 +324,7 @@ impl LinkMeasurer {
             extended: trial.reply_extended.unwrap_or(0),
             changed: trial.reply_changed.unwrap_or(0),
             refused: trial.refused.values().sum(),
+            beside: lessons,
         };
         let last = self.counting.as_ref().and_then(|counting| counting.last(way));
         let (generator_lost, account) = account_frames(&frames, grown, last, way);
@@ -434,21 +439,27 @@ impl Measurer for LinkMeasurer {
         let trial_seed = self.profile.trial_seed(number);
         let inputs = self.inputs(input);
         let mut prepared = Vec::new();
-        for (way, (one, &input)) in (0..).zip(self.ways.iter().zip(&inputs)) {
-            let seed = if way == 0 { trial_seed } else { seed::of_trial(trial_seed, way) };
-            prepared.push(one.prepare(self.turn(), self.due(input, seed)?)?);
+        let taught: Vec<u64> = self.ways.iter().map(OneWay::taught).collect();
+        for (way, &input) in inputs.iter().enumerate() {
+            let seed = if way == 0 { trial_seed } else { seed::of_trial(trial_seed, way as u64) };
+            let (turn, due_ns) = (self.turn(), self.due(input, seed)?);
+            prepared.push(self.ways[way].prepare(turn, due_ns)?);
+        }
+        if let Some(astray) = self.course() {
+            return Err(LinkError::Astray(astray));
         }
         let before = self.read();
         let tasks = self.ways.iter().zip(&prepared).zip(&inputs);
         let tasks: Vec<Task<'_>> =
             tasks.map(|((one, prepared), &input)| Task { one, prepared, input }).collect();
-        let mut performed = perform(&tasks, &self.options.stop)?;
+        let mut performed = perform(&tasks, &self.options.stop, self.counting.as_deref_mut())?;
         self.number += 1;
         let refused: u64 = performed.iter().flat_map(|done| done.refused.values()).sum();
         let left: u64 = prepared.iter().map(|one| one.maps.get(Field::Next)).sum();
         let is_unsettled = self.drain(&prepared, left.saturating_sub(refused));
         if performed.iter().all(|done| done.ended.is_none()) {
             let gone = [&self.ways[0].from, &self.ways[0].to].into_iter().find_map(|end| end.changed());
+            let gone = gone.or_else(|| self.course());
             let at_ns = input.duration.as_nanos() as u64;
             let ended = gone.map(|how| Ended { at_ns, astray: Some(how) });
             performed.iter_mut().for_each(|done| done.ended.clone_from(&ended));
@@ -481,7 +492,11 @@ impl Measurer for LinkMeasurer {
             let names = (one.name.as_str(), one.from.port.interface());
             let mut one_told = done.tell(names, trial, packets.as_mut());
             one_told.trial.late = one_told.trial.late.map(|more| more + late[way]);
-            self.account(&mut one_told, &mut grown, one.way);
+            // Lessons go the other way; where nobody tells which way things go, with the frames.
+            let with_frames =
+                self.ways.iter().zip(&taught).filter(|(other, _)| other.way != one.way || inputs.len() == 1);
+            let lessons = with_frames.map(|(other, before)| other.taught() - before).sum();
+            self.account(&mut one_told, &mut grown, (one.way, lessons));
             told.push(one_told);
         }
         let mut trial = whole(input, told);

@@ -13,7 +13,7 @@ use dropline_account::Way;
 use dropline_payload::Tag;
 use dropline_trial::Packet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// One direction: from an interface to the other.
@@ -31,13 +31,22 @@ pub(crate) struct OneWay {
     /// What the slowest of the first frames took.
     pub(crate) slowest: Duration,
     /// Where a bridge is told from that `to` is behind its port.
-    pub(crate) teacher: FrameSocket,
+    teacher: FrameSocket,
+    /// So often it was.
+    taught: AtomicU64,
     packet: Packet,
     /// The hardware address that frames are for.
     hop: [u8; 6],
     is_routed: bool,
+    /// Those of the latest trial; larger ones where the next one needs them.
+    maps: Arc<Maps>,
     judge: Judge,
 }
+
+/// Frames that the first maps have room for.
+const ROOM: u32 = 1 << 15;
+/// What making maps takes.
+const TAKES: &str = "CAP_BPF and CAP_NET_ADMIN";
 
 /// Which trial frames are of: their tag, and how many tags before it are of earlier ones.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +58,7 @@ pub(crate) struct Turn {
 /// A trial in one direction that can begin.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) maps: Maps,
+    pub(crate) maps: Arc<Maps>,
     pub(crate) frame: Frame,
     /// When each frame is due, after the start.
     pub(crate) due_ns: Vec<u64>,
@@ -65,7 +74,7 @@ impl OneWay {
         (packet, tag): (Packet, Tag),
         stop: &AtomicBool,
     ) -> Result<Self, LinkError> {
-        let maps = Maps::new(1).map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
+        let maps = Maps::new(ROOM).map_err(LinkError::of("making a BPF map", TAKES))?;
         maps.set(Field::Tag, tag.0.into());
         let judge = Judge::at(to, &maps)?;
         let teacher = to.space.inside(|| FrameSocket::open(to.seen.index))?;
@@ -82,15 +91,17 @@ impl OneWay {
             to: Arc::clone(to),
             aim: aim.clone(),
             packet,
+            maps: Arc::new(maps),
             judge,
             teacher,
+            taught: AtomicU64::new(0),
         })
     }
 
     /// In words: what sends and what judges, and why nothing better.
     pub(crate) fn means(&self) -> String {
         let sender = match self.sender {
-            Sender::Live(_) => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
+            Sender::Live { .. } => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
             Sender::Packets(_) => "frames sent by a raw socket (packet(7), sendmmsg)",
         };
         let instead =
@@ -106,22 +117,44 @@ impl OneWay {
     }
 
     /// Maps that hold all frames of a trial, and a judge that knows them.
-    pub(crate) fn prepare(&self, turn: Turn, due_ns: Vec<u64>) -> Result<Prepared, LinkError> {
-        let maps = Maps::new(due_ns.len() as u32)
-            .map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
+    pub(crate) fn prepare(&mut self, turn: Turn, due_ns: Vec<u64>) -> Result<Prepared, LinkError> {
         let frame = Frame::new(self.from.hardware, self.hop, &self.aim, self.packet, turn.tag);
-        maps.expect(&frame, self.to.hardware, turn.tag, turn.earlier);
-        (0..due_ns.len()).for_each(|index| maps.set_word(index, Frame::word(turn.tag, index as u64)));
-        self.judge.turn_to(&maps)?;
-        self.teacher.send(&[self.lesson()]);
-        due_ns.iter().enumerate().for_each(|(index, due_ns)| maps.set_due(index, *due_ns));
-        maps.set(Field::Count, due_ns.len() as u64);
-        Ok(Prepared { maps, frame, due_ns })
+        let begin = |maps: &Maps| {
+            maps.begin(&frame, self.to.hardware, (turn.tag, turn.earlier), &due_ns);
+        };
+        if due_ns.len() <= self.maps.room() {
+            begin(&self.maps);
+        } else {
+            // The kernel looks at both programs anew: some more room spares the next trial that.
+            let room = due_ns.len() + due_ns.len() / 8;
+            let maps = Maps::new(room as u32).map_err(LinkError::of("making a BPF map", TAKES))?;
+            begin(&maps);
+            self.judge.turn_to(&maps)?;
+            self.sender.turn_to(&maps)?;
+            self.maps = Arc::new(maps);
+        }
+        self.teach();
+        Ok(Prepared { maps: Arc::clone(&self.maps), frame, due_ns })
     }
 
-    /// What tells a bridge where the interface is at which frames come out.
-    pub(crate) fn lesson(&self) -> Vec<u8> {
-        learning(self.to.hardware, self.from.hardware, self.aim.vlan)
+    /// Lets the kernel make the frames.
+    ///
+    /// # Errors
+    /// If this user may not.
+    pub(crate) fn make_live(&mut self) -> Result<(), LinkError> {
+        self.sender = Sender::live(&self.from, &self.maps)?;
+        Ok(())
+    }
+
+    /// Tells a bridge where the interface is at which frames come out.
+    pub(crate) fn teach(&self) {
+        self.teacher.send(&[learning(self.to.hardware, self.from.hardware, self.aim.vlan)]);
+        self.taught.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often that was done.
+    pub(crate) fn taught(&self) -> u64 {
+        self.taught.load(Ordering::Relaxed)
     }
 }
 

@@ -38,6 +38,15 @@ pub struct Known {
     pub in_front: Option<String>,
 }
 
+/// What became of the way of frames between the interfaces.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    /// A bridge does not know any more where one of the interfaces is.
+    pub forgot: bool,
+    /// What sends frames elsewhere than before the first trial, in words.
+    pub astray: Option<String>,
+}
+
 /// What reads the kernel's counters of the namespaces that frames pass.
 pub trait Counting {
     /// Everything that can be read, now.
@@ -49,6 +58,9 @@ pub trait Counting {
     /// The interface from which frames arrive at the one where they come out: its namespace and number. What it drops found no room
     /// at our own end. `Back` is from the second interface to the first.
     fn last(&self, way: Way) -> Option<(u64, u32)>;
+
+    /// What became of the way of frames since this was first asked.
+    fn course(&mut self) -> Course;
 
     /// What could not be looked at.
     fn unseen(&self) -> Vec<Caveat>;

@@ -207,7 +207,12 @@ impl Done<'_> {
         trial.reordered = Some(self.reordered(intended));
         trial.late = Some(self.maps.get(Field::Late));
         let otherwise = [Field::Truncated, Field::Extended, Field::Changed].map(|field| self.maps.get(field));
-        trial.say_differences(otherwise, otherwise);
+        let [truncated, extended, changed] = otherwise;
+        (trial.reply_truncated, trial.reply_extended, trial.reply_changed) =
+            (Some(truncated), Some(extended), Some(changed));
+        if otherwise != [0; 3] {
+            trial.caveats.push(Caveat::FramesDiffer { truncated, extended, changed });
+        }
         trial.stamp = Some(Stamp::Kernel);
         trial.delay_kind = Some(DelayKind::OneWay);
         (trial.delay, trial.service_delay, trial.lateness) =

@@ -3,12 +3,13 @@
 use crate::engine::Times;
 use crate::error::LinkError;
 use crate::field::Field;
-use crate::lookout::{Ended, Lookout};
+use crate::lookout::{Ended, LOOK_AT_ENDS, Lookout};
 use crate::one_way::{OneWay, Prepared};
+use crate::options::{Counting, Course};
 use dropline_trial::TrialInput;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What one direction is to send.
 #[derive(Clone, Copy)]
@@ -29,8 +30,13 @@ pub(crate) struct Performed {
 /// A look at how far the trial is.
 pub(crate) const LOOK: Duration = Duration::from_millis(2);
 
-/// Sends in all directions at once. Where one has to end, all do.
-pub(crate) fn perform(tasks: &[Task<'_>], stop: &AtomicBool) -> Result<Vec<Performed>, LinkError> {
+/// Sends in all directions at once, and looks after them; what counts tells whether their way is what it was. Where one has to end, all
+/// do.
+pub(crate) fn perform(
+    tasks: &[Task<'_>],
+    stop: &AtomicBool,
+    mut counting: Option<&mut (dyn Counting + 'static)>,
+) -> Result<Vec<Performed>, LinkError> {
     let mut lookouts: Vec<Lookout<'_>> =
         tasks.iter().map(|task| Lookout::new(task.one, &task.prepared.maps, stop)).collect();
     std::thread::scope(|scope| {
@@ -48,9 +54,22 @@ pub(crate) fn perform(tasks: &[Task<'_>], stop: &AtomicBool) -> Result<Vec<Perfo
         }
         let sending = sending?;
         let mut ended: Vec<Option<Ended>> = vec![None; tasks.len()];
+        let mut looked = Instant::now();
         while sending.iter().any(|one| !one.is_finished()) {
             if ended.iter().all(Option::is_none) {
                 ended = lookouts.iter_mut().map(Lookout::look).collect();
+                if looked.elapsed() >= LOOK_AT_ENDS
+                    && let Some(counting) = &mut counting
+                {
+                    looked = Instant::now();
+                    let Course { forgot, astray } = counting.course();
+                    if forgot {
+                        tasks.iter().for_each(|task| task.one.teach());
+                    }
+                    if let (Some(astray), Some(first)) = (astray, lookouts.first()) {
+                        ended[0].get_or_insert(Ended { at_ns: first.passed_ns(), astray: Some(astray) });
+                    }
+                }
                 end_all(&mut ended, &lookouts);
             }
             if ended.iter().any(Option::is_some) {

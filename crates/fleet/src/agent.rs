@@ -1,17 +1,24 @@
 //! An agent: a process on a host that performs its share of trials, when it is told to and as long as it is told so.
 
+mod observer;
 mod performer;
 
-use crate::bus::{Bus, bytes_of};
+use crate::bus::{Bus, Login, bytes_of};
 use crate::clock;
-use crate::grant::{self, Ceiling, Signed};
-use crate::wire::{self, Alive, Answer, Arm, Clock, Go, Open, Who};
+use crate::grant::{self, Ceiling, Duty, Signed};
+use crate::wire::{self, Alive, Answer, Arm, Clock, Go, Look, Observe, Open, Revoked, Who};
 use async_nats::{Message, Subscriber};
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted_path};
 use dropline_traffic::{Lease, Means, Starter};
 use futures_util::StreamExt as _;
+use observer::Observer;
 use performer::{Performer, Task};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -36,12 +43,16 @@ pub struct Settings {
     pub name: String,
     /// Tells it from others of its name; random.
     id: String,
+    /// Who it is to the server: its key signs what its host consents to.
+    login: Login,
     /// Labels by which it is chosen too.
     pub labels: Vec<String>,
     /// Where its threads run.
     pub means: Means,
     /// What it allows by itself, and whose grants it obeys.
     pub ceiling: Ceiling,
+    /// Where it remembers revocations.
+    pub remembered: Option<PathBuf>,
     /// Whether it opens targets that start programs or read files of this host.
     pub programs: bool,
     /// Set when it is to end.
@@ -55,6 +66,7 @@ impl Settings {
     /// If its name, or a label, cannot be one.
     pub fn new(
         name: &str,
+        login: Login,
         labels: Vec<String>,
         means: Means,
         ceiling: Ceiling,
@@ -66,7 +78,52 @@ impl Settings {
             return Err(Failure::usage(format!("{wrong:?} cannot be the name or a label of an agent"))
                 .advice("it has at most 32 letters, digits, - and _; name the agent by  --name"));
         }
-        Ok(Self { name: name.into(), id: crate::keys::id(), labels, means, ceiling, programs, stop })
+        Ok(Self {
+            name: name.into(),
+            id: crate::keys::id(),
+            login,
+            labels,
+            means,
+            ceiling,
+            remembered: None,
+            programs,
+            stop,
+        })
+    }
+}
+
+impl Settings {
+    /// With the revocations that a file remembers, and those that it will: one that its issuer signed a line.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read.
+    pub fn remembering(mut self, file: PathBuf) -> Result<Self, Failure> {
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(why) => {
+                return Err(Failure::environment(format!("{} cannot be read: {why}", quoted_path(&file)))
+                    .advice("it has the grants that hold no more: without it none is obeyed"));
+            }
+        };
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Signed>(line).ok());
+        let revoked: Vec<String> =
+            lines.filter_map(|signed| grant::revoked(&signed, &self.ceiling)).collect();
+        self.ceiling.revoked.extend(revoked);
+        self.remembered = Some(file);
+        Ok(self)
+    }
+
+    /// Remembers one more, on the disk, before it is said to be heard.
+    fn remember(&self, signed: &Signed) -> Result<(), String> {
+        let Some(file) = &self.remembered else { return Err("it was started without --config".into()) };
+        let line = serde_json::to_string(signed).expect("it is JSON") + "\n";
+        let write = || {
+            let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+            file.write_all(line.as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(|why: io::Error| format!("{} cannot be written: {why}", quoted_path(file)))
     }
 }
 
@@ -95,6 +152,8 @@ struct Heard {
     late: Option<Duration>,
     /// The grants by which the session sends.
     grants: Vec<String>,
+    /// Grants that were shown since the start, whether they were good or not.
+    shown: BTreeSet<String>,
     /// Grants that hold no more, as was heard since the start.
     revoked: Vec<String>,
     /// Ends what the session has under way.
@@ -136,25 +195,39 @@ impl Starter for Shared {
     }
 }
 
-/// Takes part in a fleet until it is told to end.
+/// Takes part in a fleet until it is told to end; says by `is_there` when it hears what is for it.
 ///
 /// # Errors
 /// If the fleet cannot be listened to.
-pub fn run(bus: &Arc<Bus>, settings: &Settings) -> Result<(), Failure> {
+pub fn run(bus: &Arc<Bus>, settings: &Settings, is_there: impl FnOnce()) -> Result<(), Failure> {
     let shared = Arc::new(Shared::new());
     let (tasks, to_do) = mpsc::channel();
     let (told, its_bus, its_shared) = (settings.clone(), Arc::clone(bus), Arc::clone(&shared));
     let working = std::thread::Builder::new().name("performer".into());
     let working = working.spawn(move || Performer::new(told, its_bus, its_shared).run(&to_do));
     let working = working.map_err(|why| Failure::thread(&why))?;
+    let (looks, to_see) = mpsc::channel();
+    let told = settings.clone();
+    let observing = std::thread::Builder::new().name("observer".into());
+    let observing = observing.spawn(move || Observer::new(told).run(&to_see));
+    let observing = observing.map_err(|why| Failure::thread(&why))?;
     let of_all = bus.subscribe("fleet.>".into())?;
     let mine = bus.subscribe(wire::ask(&settings.name, ">"))?;
-    let listener = Listener { settings, bus, shared: &shared, tasks: &tasks };
+    if let Some(why) = bus.forbidden() {
+        return Err(Failure::environment(format!(
+            "the server does not let this key hear what is for agent {}: {why}",
+            settings.name
+        ))
+        .advice("a key is of one name: start it with the --name that its key was made for, or with the key of that name (--creds)"));
+    }
+    is_there();
+    let listener = Listener { settings, bus, shared: &shared, tasks: &tasks, looks: &looks };
     bus.runtime().block_on(listener.listen(of_all, mine));
     shared.heard().stop.store(true, Ordering::SeqCst);
     shared.lease.end();
-    drop(tasks);
+    drop((tasks, looks));
     let _ = working.join();
+    let _ = observing.join();
     Ok(())
 }
 
@@ -164,6 +237,7 @@ struct Listener<'a> {
     bus: &'a Bus,
     shared: &'a Arc<Shared>,
     tasks: &'a Sender<Task>,
+    looks: &'a Sender<observer::Task>,
 }
 
 impl Listener<'_> {
@@ -210,8 +284,10 @@ impl Listener<'_> {
             wire::REVOKE => {
                 let Some(signed) = read::<Signed>(message) else { return };
                 let Some(id) = grant::revoked(&signed, &self.settings.ceiling) else { return };
-                self.revoked(id);
-                self.answer(message, bytes_of(&self.settings.name)).await;
+                let was_known = self.revoked(id);
+                let forgets = self.settings.remember(&signed).err();
+                let heard = Revoked { name: self.settings.name.clone(), was_known, forgets };
+                self.answer(message, bytes_of(&heard)).await;
             }
             wire::STOP => {
                 let Some(Alive { session }) = read(message) else { return };
@@ -243,6 +319,8 @@ impl Listener<'_> {
         let meant = match what.as_str() {
             "open" | "limit" => read::<Open>(&message).map(|open| open.id),
             "arm" => read::<Arm>(&message).map(|arm| arm.id),
+            "observe" => read::<Observe>(&message).map(|observe| observe.id),
+            "look" => read::<Look>(&message).map(|look| look.id),
             _ => None,
         };
         if meant.is_some_and(|id| id != self.settings.id) {
@@ -252,7 +330,16 @@ impl Listener<'_> {
             "open" => read::<Open>(&message).map(|open| self.open(open, tell)),
             "arm" => read::<Arm>(&message).map(|arm| Some(Task::Arm(arm, tell))),
             "limit" => read::<Open>(&message).map(|open| Some(Task::Limit(Box::new(open), tell))),
+            "observe" => read::<Observe>(&message).map(|observe| {
+                let _ = self.looks.send(observer::Task::Observe(observe, tell));
+                None
+            }),
+            "look" => read::<Look>(&message).map(|look| {
+                let _ = self.looks.send(observer::Task::Look(look, tell));
+                None
+            }),
             "close" => read::<Alive>(&message).map(|alive| {
+                let _ = self.looks.send(observer::Task::Close(alive.session.clone()));
                 let mut heard = self.shared.heard();
                 heard.session.take_if(|session| *session == alive.session);
                 heard.stop.store(true, Ordering::SeqCst);
@@ -280,9 +367,9 @@ impl Listener<'_> {
             let _ = tell.send(bytes_of(&Answer::<()>::Busy));
             return None;
         }
-        let revoked = std::mem::take(&mut heard.revoked);
+        let (revoked, shown) = (std::mem::take(&mut heard.revoked), std::mem::take(&mut heard.shown));
         let alive = Some(Instant::now());
-        *heard = Heard { session: Some(open.session.clone()), alive, revoked, ..Heard::default() };
+        *heard = Heard { session: Some(open.session.clone()), alive, revoked, shown, ..Heard::default() };
         Some(Task::Open(Box::new(open), Arc::clone(&heard.stop), tell))
     }
 
@@ -301,24 +388,28 @@ impl Listener<'_> {
         }
     }
 
-    /// A grant holds no more: what is sent by it ends.
-    fn revoked(&self, id: String) {
+    /// A grant holds no more: what is sent by it ends. Whether it was ever shown here.
+    fn revoked(&self, id: String) -> bool {
         let mut heard = self.shared.heard();
+        let was_known = heard.shown.contains(&id);
         if heard.grants.contains(&id) {
             heard.stop.store(true, Ordering::SeqCst);
             self.shared.lease.end();
             self.shared.go.notify_all();
         }
         heard.revoked.push(id);
+        was_known
     }
 
     /// What it may send, in words.
     fn may(&self) -> String {
         let Ceiling { issuers, max_pps, .. } = &self.settings.ceiling;
         let most = max_pps.map(|most| format!(", at most {most} pps")).unwrap_or_default();
-        match issuers.is_empty() {
-            true => format!("loopback{most}"),
-            false => format!("loopback, and what a grant says{most}"),
+        let observes = if self.settings.ceiling.has(Duty::Observe) { "; observes" } else { "" };
+        match (self.settings.ceiling.has(Duty::Perform), issuers.is_empty()) {
+            (false, _) => format!("nothing{observes}"),
+            (true, true) => format!("loopback{most}{observes}"),
+            (true, false) => format!("loopback, and what a grant says{most}{observes}"),
         }
     }
 
@@ -345,7 +436,7 @@ mod tests {
     /// An agent that is armed, and hears of a start that is so far ahead.
     fn told(ahead_ns: i64) -> (Shared, Option<Instant>) {
         let shared = Shared::new();
-        shared.lease.begin(FIRST_LEASE, None);
+        shared.lease.begin(FIRST_LEASE, None, None);
         shared.heard().starts_ns = Some(clock::monotonic_ns() + ahead_ns);
         let starts = shared.ready();
         (shared, starts)
@@ -364,7 +455,7 @@ mod tests {
     #[test]
     fn an_agent_that_is_armed_and_hears_no_more_gives_up_with_its_lease() {
         let shared = Shared::new();
-        shared.lease.begin(Duration::from_millis(30), None);
+        shared.lease.begin(Duration::from_millis(30), None, None);
         assert_eq!(shared.ready(), None);
         assert!(!shared.heard().missed);
     }

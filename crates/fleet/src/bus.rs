@@ -6,6 +6,7 @@ use dropline_failure::{Failure, quoted_path};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -14,6 +15,9 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// So long a message may take on its way to the server.
 const SAID_WITHIN: Duration = Duration::from_secs(2);
+
+/// So long it may take from what a server says to our knowing it.
+const TOLD_WITHIN: Duration = Duration::from_millis(200);
 
 /// Who we are to a server.
 #[derive(Clone)]
@@ -37,6 +41,12 @@ impl std::fmt::Debug for Login {
 }
 
 impl Login {
+    /// The key that it holds.
+    pub(crate) fn key(&self) -> Option<nkeys::KeyPair> {
+        let (Self::Key(text) | Self::Credentials(text)) = self else { return None };
+        text.lines().find_map(|line| nkeys::KeyPair::from_seed(line.trim()).ok())
+    }
+
     /// Reads a file: credentials, or the seed of an nkey.
     ///
     /// # Errors
@@ -62,6 +72,8 @@ impl Login {
 pub struct Bus {
     runtime: Runtime,
     client: Client,
+    /// What the server said that we may not do.
+    forbidden: Arc<Mutex<Option<String>>>,
 }
 
 impl Bus {
@@ -82,7 +94,18 @@ impl Bus {
             Login::Credentials(text) => ConnectOptions::with_credentials(text)
                 .map_err(|why| Failure::usage(format!("--creds: the credentials cannot be read: {why}")))?,
         };
+        let forbidden: Arc<Mutex<Option<String>>> = Arc::default();
+        let told = Arc::clone(&forbidden);
         let options = options
+            .event_callback(move |event| {
+                let told = Arc::clone(&told);
+                async move {
+                    let said = event.to_string();
+                    if said.to_lowercase().contains("permissions violation") {
+                        told.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said);
+                    }
+                }
+            })
             .name(format!("dropline {name}"))
             .custom_inbox_prefix(format!("_INBOX.{name}"))
             .connection_timeout(CONNECT)
@@ -94,7 +117,7 @@ impl Bus {
             Ok(Err(why)) => return Err(not_connected(url, &why)),
             Err(_) => return Err(not_connected(url, &"it did not answer in time")),
         };
-        Ok(Self { runtime, client })
+        Ok(Self { runtime, client, forbidden })
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -108,6 +131,15 @@ impl Bus {
     /// Whether there is a connection at all.
     pub(crate) fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
+    }
+
+    /// What the server forbids of all that was asked of it until now, in its words; `None` where nothing.
+    pub(crate) fn forbidden(&self) -> Option<String> {
+        let asked = async { tokio::time::timeout(SAID_WITHIN, self.client.flush()).await };
+        let _ = self.runtime.block_on(asked);
+        // It is told on a way of its own.
+        std::thread::sleep(TOLD_WITHIN);
+        self.forbidden.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn subscribe(&self, subject: String) -> Result<Subscriber, Failure> {

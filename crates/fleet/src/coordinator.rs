@@ -5,8 +5,9 @@ use crate::bus::{Bus, ask, bytes_of};
 use crate::clock::{self, Offset, Stamps};
 use crate::grant::Signed;
 use crate::local::Local;
+use crate::path::{Looks, Observers};
 use crate::selection::Selection;
-use crate::wire::{self, Alive, Answer, Arm, Clock, Go, MovingLine, Open, Ready, Told, Who};
+use crate::wire::{self, Alive, Answer, Arm, Clock, Go, MovingLine, Open, Ready, Revoked, Told, Who};
 use async_nats::Subscriber;
 use dropline_archive::clock::now_utc;
 use dropline_failure::Failure;
@@ -19,6 +20,7 @@ use dropline_trial::{
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,6 +53,8 @@ pub struct Fleet {
     selection: Selection,
     /// What the agents may send.
     grants: Vec<Signed>,
+    /// Names of agents that observe.
+    observe: Vec<String>,
     /// Agents that were started for this.
     local: Option<Local>,
     /// Who measures, once that is known.
@@ -60,7 +64,13 @@ pub struct Fleet {
 impl Fleet {
     /// Those of the agents at a server that were chosen.
     pub fn at(bus: Bus, selection: Selection, grants: Vec<Signed>) -> Self {
-        Self { bus: Arc::new(bus), selection, grants, local: None, on: Mutex::default() }
+        Self { bus: Arc::new(bus), selection, grants, observe: Vec::new(), local: None, on: Mutex::default() }
+    }
+
+    /// With agents that observe trials: these names, in the order of the way to the target.
+    #[must_use]
+    pub fn observed_by(self, observe: Vec<String>) -> Self {
+        Self { observe, ..self }
     }
 
     /// Starts a server and so many agents on this machine.
@@ -74,6 +84,7 @@ impl Fleet {
             bus: Arc::new(bus),
             selection,
             grants: Vec::new(),
+            observe: Vec::new(),
             local: Some(local),
             on: Mutex::default(),
         })
@@ -88,11 +99,11 @@ impl Fleet {
         who(&self.bus, awaited)
     }
 
-    /// Says to all that a grant holds no more; returns the names of those who heard.
+    /// Says to all that a grant holds no more; returns what those say who heard.
     ///
     /// # Errors
     /// If nobody can be told.
-    pub fn revoke(&self, signed: &Signed) -> Result<Vec<String>, Failure> {
+    pub fn revoke(&self, signed: &Signed) -> Result<Vec<Revoked>, Failure> {
         let inbox = self.bus.client().new_inbox();
         let mut answers = self.bus.subscribe(inbox.clone())?;
         let mut heard = Vec::new();
@@ -103,7 +114,7 @@ impl Fleet {
                 if let Ok(Some(answer)) =
                     tokio::time::timeout(Duration::from_millis(50), answers.next()).await
                 {
-                    heard.extend(serde_json::from_slice::<String>(&answer.payload));
+                    heard.extend(serde_json::from_slice::<Revoked>(&answer.payload));
                 }
             }
         };
@@ -119,7 +130,25 @@ impl Fleet {
     }
 
     fn chosen(&self) -> Result<Vec<(Who, u32)>, Failure> {
-        let chosen = self.selection.of(&self.who()?)?;
+        self.chosen_of(&self.who()?)
+    }
+
+    /// The agents that observe, as they are there.
+    fn observers(&self, there: &[Who]) -> Result<Vec<(String, String)>, Failure> {
+        let one = |name: &String| {
+            let all: Vec<&Who> = there.iter().filter(|who| who.name == *name).collect();
+            alone(all.iter().copied())?;
+            let spoken = all.first().filter(|who| wire::is_spoken(&who.schema));
+            spoken.map(|who| (who.name.clone(), who.id.clone())).ok_or_else(|| {
+                Failure::environment(format!("--observe: no agent of this version is called {name:?}"))
+                    .advice("dropline fleet list  shows who is there, and which version each is")
+            })
+        };
+        self.observe.iter().map(one).collect()
+    }
+
+    fn chosen_of(&self, there: &[Who]) -> Result<Vec<(Who, u32)>, Failure> {
+        let chosen = self.selection.of(there)?;
         if let Some(local) = &self.local
             && chosen.len() != local.agents() as usize
         {
@@ -209,8 +238,10 @@ async fn offset(bus: &Bus, agent: &str, id: &str) -> Option<Offset> {
 
 impl Elsewhere for Fleet {
     fn open(&self, target: &Target, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure> {
-        let chosen = self.chosen()?;
+        let there = self.who()?;
+        let chosen = self.chosen_of(&there)?;
         let session = crate::keys::id();
+        let observers = Observers::new(self.observers(&there)?, &session, &target.to_string());
         let shares: Vec<u32> = chosen.iter().map(|(_, share)| *share).collect();
         let moving = moving(opening)?;
         let opens: Vec<Open> = (0..chosen.len())
@@ -228,6 +259,7 @@ impl Elsewhere for Fleet {
                 index,
                 first_trial: opening.first_trial,
                 grants: self.grants.clone(),
+                consents: Vec::new(),
             })
             .collect();
         let results = self.bus.subscribe(wire::result(&session, "*"))?;
@@ -237,13 +269,17 @@ impl Elsewhere for Fleet {
             let has_our_clock = ours.is_some() && who.clock == ours;
             AgentOf { name: who.name, open, has_our_clock }
         });
-        let coordinator = Coordinator {
+        let mut coordinator = Coordinator {
             bus: Arc::clone(&self.bus),
             session,
             agents: agents.collect(),
             next: opening.first_trial,
             attempts: 0,
             profile: profile.clone(),
+            is_counted_there: target.is_counted_there(),
+            is_local: self.local.is_some(),
+            is_ipv4: target.to_string().matches(':').count() < 3,
+            observers,
             starts_together: target.starts_together(),
             patience: if target.starts_together() { Duration::ZERO } else { opening.patience },
             opening: opening.clone(),
@@ -288,6 +324,7 @@ impl Elsewhere for Fleet {
                 index: 0,
                 first_trial: 1,
                 grants: Vec::new(),
+                consents: Vec::new(),
             };
             let client = self.bus.client().clone();
             async move {
@@ -327,10 +364,10 @@ fn moving(opening: &Opening) -> Result<MovingLine, Failure> {
 }
 
 /// Why an agent did not do what it was asked.
-struct Undone {
-    failure: Failure,
+pub(crate) struct Undone {
+    pub(crate) failure: Failure,
     /// It is not there, or was started again: it may be there in a moment.
-    is_absent: bool,
+    pub(crate) is_absent: bool,
 }
 
 impl From<Undone> for Failure {
@@ -340,7 +377,7 @@ impl From<Undone> for Failure {
 }
 
 /// What an agent answered, or why it did not do it.
-fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
+pub(crate) fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
     let absent = |failure| Err(Undone { failure, is_absent: true });
     match answer {
         Some(Answer::Done(done)) => Ok(done),
@@ -360,11 +397,15 @@ fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
     }
 }
 
-fn no_server() -> Failure {
+fn no_server(is_local: bool) -> Failure {
     Failure::environment(
         "the nats-server that connects the agents is gone, and did not come back within ten seconds",
     )
-    .advice("start it again, and resume the search with  dropline search --resume FILE --on AGENTS")
+    .advice(match is_local {
+        true => "it was started for this measurement, and something ended it: resume the search, which starts another, with  \
+                 dropline search --resume FILE --on local:N",
+        false => "start it again, and resume the search with  dropline search --resume FILE --on AGENTS",
+    })
 }
 
 /// Says again and again that we are there, until it is aborted.
@@ -390,6 +431,13 @@ struct Coordinator {
     /// How often agents were armed.
     attempts: u64,
     profile: TrafficProfile,
+    /// Whether what comes to the target is counted there.
+    is_counted_there: bool,
+    is_ipv4: bool,
+    /// Whether its server and its agents were started for this.
+    is_local: bool,
+    /// Who sees what hosts of the way count.
+    observers: Observers,
     /// Whether time is real: a simulation's trial says itself what it took.
     starts_together: bool,
     /// How much longer than its duration a trial may take beside its waits.
@@ -408,16 +456,26 @@ struct AgentOf {
 }
 
 impl Coordinator {
-    async fn open_each(&self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
+    async fn open_each(&mut self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
+        let consents = self.observers.observe(&self.bus, &[]).await?;
+        self.agents.iter_mut().for_each(|agent| agent.open.consents.clone_from(&consents));
         let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
-        join_all(each).await.into_iter().collect()
+        let ready: Vec<Ready> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
+        if self.observers.is_any() {
+            let mut sources: Vec<IpAddr> = ready.iter().filter_map(|ready| ready.source).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            self.observers.observe(&self.bus, &sources).await?;
+        }
+        Ok(ready)
     }
 
     /// Has all open the target. Agents whose coordinator was killed are free when they have not heard of it for long enough.
-    fn opened(&self) -> Result<Vec<Ready>, Failure> {
+    fn opened(&mut self) -> Result<Vec<Ready>, Failure> {
         let until = Instant::now() + FORGOTTEN + Duration::from_secs(1);
         loop {
-            match self.bus.runtime().block_on(self.open_each(self.next)) {
+            let (bus, next) = (Arc::clone(&self.bus), self.next);
+            match bus.runtime().block_on(self.open_each(next)) {
                 Err(why) if why.is_absent && Instant::now() < until && !self.is_stopped() => {
                     std::thread::sleep(Duration::from_millis(500));
                 }
@@ -442,8 +500,16 @@ impl Coordinator {
     /// Meets those who have our agents' names now: one that was started again has another id.
     fn meet_again(&mut self) -> Result<(), Failure> {
         let there = who(&self.bus, None)?;
-        let is_ours = |who: &&Who| self.agents.iter().any(|agent| agent.name == who.name);
+        let observers: Vec<String> = self.observers.each().iter().map(|one| one.name.clone()).collect();
+        let is_ours = |who: &&Who| {
+            self.agents.iter().any(|agent| agent.name == who.name) || observers.contains(&who.name)
+        };
         alone(there.iter().filter(is_ours))?;
+        for observer in self.observers.each() {
+            if let Some(who) = there.iter().find(|who| who.name == observer.name) {
+                observer.id.clone_from(&who.id);
+            }
+        }
         for agent in &mut self.agents {
             if let Some(who) = there.iter().find(|who| who.name == agent.name) {
                 agent.open.id.clone_from(&who.id);
@@ -470,28 +536,35 @@ impl Coordinator {
     }
 
     /// Has all ready for a trial, however often one of them has to be asked.
-    fn armed(&mut self, arm: &mut Arm) -> Result<Vec<Offset>, Failure> {
+    fn armed(&mut self, arm: &mut Arm) -> Result<(Vec<Offset>, Looks), Failure> {
         let until = Instant::now() + ARMED_WITHIN;
         let mut is_open = true;
         loop {
             self.attempts += 1;
+            let bus = Arc::clone(&self.bus);
             arm.attempt = self.attempts;
             let ready = async {
                 if !is_open {
                     self.open_each(arm.trial).await?;
                 }
                 self.arm_all(arm).await?;
-                join_all(self.agents.iter().map(|agent| self.offset_of(agent))).await.into_iter().collect()
+                let offsets = join_all(self.agents.iter().map(|agent| self.offset_of(agent))).await;
+                Ok((
+                    offsets.into_iter().collect::<Result<_, Undone>>()?,
+                    self.observers.look(&self.bus).await?,
+                ))
             };
-            match self.bus.runtime().block_on(ready) {
-                Ok(offsets) => return Ok(offsets),
+            match bus.runtime().block_on(ready) {
+                Ok(ready) => return Ok(ready),
                 Err(why) => {
+                    let why: Undone = why;
                     self.stop_all();
                     if self.is_stopped() {
                         return Err(Failure::interrupted());
                     }
                     if Instant::now() > until || !why.is_absent {
-                        return Err(if self.bus.is_connected() { why.into() } else { no_server() });
+                        let is_there = self.bus.is_connected();
+                        return Err(if is_there { why.into() } else { no_server(self.is_local) });
                     }
                     self.meet_again()?;
                     is_open = false;
@@ -596,7 +669,7 @@ impl Measurer for Coordinator {
             load_millipps: input.load.as_millipps(),
             duration_ns: u64::try_from(input.duration.as_nanos()).unwrap_or(u64::MAX),
         };
-        let offsets = self.armed(&mut arm)?;
+        let (offsets, before) = self.armed(&mut arm)?;
         let ahead = AHEAD + Duration::from_micros(200) * u32::try_from(self.agents.len()).unwrap_or(0);
         let starts_ns = clock::monotonic_ns() + i64::try_from(ahead.as_nanos()).unwrap_or(0);
         let at = self.agents.iter().zip(&offsets);
@@ -604,8 +677,17 @@ impl Measurer for Coordinator {
         self.bus.say(wire::GO, &Go { session: self.session.clone(), attempt: arm.attempt, at })?;
         let said = now_utc();
         self.next += 1;
-        let performed = self.collect(arm.attempt, input)?;
+        let mut performed = self.collect(arm.attempt, input)?;
+        if self.observers.is_any() {
+            self.observers.name_places(&mut performed);
+        }
         let mut trial = Trial::merged(number, input, self.profile.trial_seed(number), &performed);
+        if self.observers.is_any() {
+            let after = self.bus.runtime().block_on(self.observers.look_after(&self.bus));
+            let is_ipv4 = self.is_ipv4;
+            let (one_way, packet) = (self.is_counted_there, self.profile.packet);
+            self.observers.account(&mut trial, before, after, one_way, packet, is_ipv4);
+        }
         if self.starts_together {
             trial.elapsed = begun.elapsed();
         }
@@ -651,10 +733,12 @@ impl Drop for Coordinator {
     fn drop(&mut self) {
         self.renewing.abort();
         let alive = bytes_of(&Alive { session: self.session.clone() });
-        let close = self.agents.iter().map(|agent| {
+        let observers = self.observers.each().iter().map(|observer| observer.name.clone());
+        let all: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).chain(observers).collect();
+        let close = all.iter().map(|name| {
             ask::<Answer<()>>(
                 self.bus.client(),
-                wire::ask(&agent.name, "close"),
+                wire::ask(name, "close"),
                 alive.clone(),
                 Duration::from_secs(2),
             )

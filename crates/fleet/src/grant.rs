@@ -4,6 +4,7 @@
 //! target's own consent is asked as ever.
 
 use dropline_failure::Failure;
+use dropline_trial::time_of;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -65,6 +66,38 @@ pub struct Ceiling {
     /// Grants that hold no more.
     #[serde(default)]
     pub revoked: Vec<String>,
+    /// What it does at all; nothing said: it performs trials.
+    #[serde(default)]
+    pub may: Option<Vec<Duty>>,
+    /// Addresses of this host at which agents of other hosts may send load.
+    #[serde(default)]
+    pub consents: Vec<String>,
+    /// Public keys of agents that are believed when they say that their host consents.
+    #[serde(default)]
+    pub consenters: Vec<String>,
+}
+
+/// What an agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Duty {
+    /// It sends its share of trials.
+    Perform,
+    /// It reads what its host counted of packets that others send.
+    Observe,
+}
+
+impl Ceiling {
+    /// Whether it does this.
+    pub fn has(&self, duty: Duty) -> bool {
+        self.may.as_deref().unwrap_or(&[Duty::Perform]).contains(&duty)
+    }
+
+    /// What is neither a range of addresses nor empty, of what it names as such.
+    pub fn wrong_range(&self) -> Option<&str> {
+        let ranges = self.targets.iter().chain(&self.consents);
+        ranges.map(String::as_str).find(|range| !is_range(range))
+    }
 }
 
 /// What an agent is asked to send.
@@ -84,7 +117,41 @@ pub struct Asked {
     pub now: i64,
 }
 
+/// Whether a text may be the id of a grant: each has one like the others.
+pub fn is_id(text: &str) -> bool {
+    text.len() == crate::keys::id().len()
+        && text.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
+}
+
 impl Grant {
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    /// If it is for nobody, for nothing, or by a key that signs no grants.
+    pub fn check(&self) -> Result<(), Failure> {
+        if !crate::wire::is_name(&self.agent) {
+            return Err(Failure::usage(format!("--agent {:?} is not the name of an agent", self.agent))
+                .advice("it has at most 32 letters, digits, - and _, as dropline fleet list shows it"));
+        }
+        if let Some(wrong) = self.targets.iter().find(|range| !is_range(range)) {
+            return Err(Failure::usage(format!("--target {wrong:?} is not ADDRESS/BITS:PORT")).advice(
+                "write an address, as 10.0.0.7, or a range, as 10.0.0.0/24, either with a port above 0",
+            ));
+        }
+        if self.max_pps == 0 || self.max_bps == 0 {
+            return Err(Failure::usage("a grant of 0 allows nothing").advice(
+                "write  --max-pps  with how many packets a second may leave; what holds no more is revoked",
+            ));
+        }
+        match self.issuer.starts_with('A') {
+            true => Ok(()),
+            false => Err(Failure::usage(
+                "--key: this is the key of an agent or a coordinator, and signs no grants",
+            )
+            .advice("the issuer's key is issuer.nk of  dropline fleet keys")),
+        }
+    }
+
     /// The grant with the signature of its issuer.
     ///
     /// # Errors
@@ -93,15 +160,16 @@ impl Grant {
         if key.public_key() != self.issuer {
             return Err(Failure::usage("a grant is signed by the key of its issuer"));
         }
-        let grant = serde_json::to_string(self).expect("a grant is JSON");
-        let signature = key
-            .sign(grant.as_bytes())
-            .map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
-        Ok(Signed { grant, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
+        sign(serde_json::to_string(self).expect("a grant is JSON"), key)
     }
 }
 
 impl Signed {
+    /// The id that it says it has.
+    pub(crate) fn id(&self) -> Option<String> {
+        serde_json::from_str::<Grant>(&self.grant).ok().map(|grant| grant.id)
+    }
+
     /// The grant, if it was signed by one of `issuers` for this agent and is not revoked.
     ///
     /// # Errors
@@ -112,11 +180,7 @@ impl Signed {
         if !ceiling.issuers.contains(&grant.issuer) {
             return Err(refused(&format!("the grant is by {}, whom this agent does not obey", grant.issuer)));
         }
-        let signature =
-            bytes(&self.signature).ok_or_else(|| refused("the signature of the grant cannot be read"))?;
-        let issuer = KeyPair::from_public_key(&grant.issuer)
-            .map_err(|_| refused("the issuer of the grant is not a key"))?;
-        if issuer.verify(self.grant.as_bytes(), &signature).is_err() {
+        if !is_signed(self, &grant.issuer) {
             return Err(refused("the grant was not signed by its issuer, or was changed since"));
         }
         if grant.agent != agent {
@@ -136,18 +200,97 @@ impl Signed {
 pub fn revoke(id: &str, key: &KeyPair) -> Result<Signed, Failure> {
     let text =
         serde_json::to_string(&Revoked { revoke: id.into(), issuer: key.public_key() }).expect("it is JSON");
-    let signature =
-        key.sign(text.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
-    Ok(Signed { grant: text, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
+    sign(text, key)
 }
 
 /// The grant that holds no more, if one whom this agent obeys says so.
 pub(crate) fn revoked(signed: &Signed, ceiling: &Ceiling) -> Option<String> {
     let revoked: Revoked = serde_json::from_str(&signed.grant).ok()?;
-    let issuer = KeyPair::from_public_key(&revoked.issuer).ok()?;
-    let is_so = ceiling.issuers.contains(&revoked.issuer)
-        && issuer.verify(signed.grant.as_bytes(), &bytes(&signed.signature)?).is_ok();
+    let is_so = ceiling.issuers.contains(&revoked.issuer) && is_signed(signed, &revoked.issuer);
     is_so.then_some(revoked.revoke)
+}
+
+/// What the host of a target agrees to: that the agents of one session send load at one address of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Consent {
+    /// The host's agent, by its public key.
+    issuer: String,
+    session: String,
+    consents_to: SocketAddr,
+    not_after: i64,
+}
+
+/// A consent holds for so long: a session that is opened later asks again.
+const CONSENT_HOLDS_S: i64 = 24 * 3600;
+
+/// The consent of this host, where its agent's configuration has that address among what it `consents` to; signed by the key that
+/// the agent has for the server.
+pub(crate) fn consent(
+    target: SocketAddr,
+    session: &str,
+    ceiling: &Ceiling,
+    key: Option<&KeyPair>,
+    now: i64,
+) -> Option<Signed> {
+    let key = key.filter(|_| is_in(target, &ceiling.consents))?;
+    let consent = Consent {
+        issuer: key.public_key(),
+        session: session.into(),
+        consents_to: target,
+        not_after: now.saturating_add(CONSENT_HOLDS_S),
+    };
+    sign(serde_json::to_string(&consent).expect("it is JSON"), key).ok()
+}
+
+/// Whether the host of an address consented to what this session sends there, as somebody says whom this agent believes.
+///
+/// # Errors
+/// If it did not, in words.
+pub(crate) fn consented(
+    signed: &[Signed],
+    target: SocketAddr,
+    session: &str,
+    ceiling: &Ceiling,
+    now: i64,
+) -> Result<(), Failure> {
+    let mut why = format!("no agent on the host of {target} consents to it");
+    for signed in signed {
+        let Ok(consent) = serde_json::from_str::<Consent>(&signed.grant) else { continue };
+        if consent.consents_to != target || consent.session != session {
+            continue;
+        }
+        if !ceiling.consenters.contains(&consent.issuer) {
+            why = format!(
+                "{} consents for the host of {target}, and this agent does not believe it",
+                consent.issuer
+            );
+        } else if !is_signed(signed, &consent.issuer) {
+            why = format!(
+                "the consent of the host of {target} was not signed by its agent, or was changed since"
+            );
+        } else if now > consent.not_after {
+            why = format!("the consent of the host of {target} has expired");
+        } else {
+            return Ok(());
+        }
+    }
+    Err(Failure::environment(format!("refused: {target} is on another host: {why}")).advice(
+        "an agent on that host consents where its --config has the address under consents and \"observe\" under may; name that \
+         agent by --observe, and its public key under consenters in the --config of each agent that sends",
+    ))
+}
+
+fn sign(text: String, key: &KeyPair) -> Result<Signed, Failure> {
+    let signature =
+        key.sign(text.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
+    Ok(Signed { grant: text, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
+}
+
+/// Whether whoever has this public key signed it.
+fn is_signed(signed: &Signed, by: &str) -> bool {
+    let verified = KeyPair::from_public_key(by).ok().zip(bytes(&signed.signature));
+    verified.is_some_and(|(key, signature)| key.verify(signed.grant.as_bytes(), &signature).is_ok())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,12 +300,23 @@ struct Revoked {
     issuer: String,
 }
 
-/// Whether an agent may send what it is asked to: to loopback whatever its ceiling allows, elsewhere what a grant allows too. Until
-/// when it may, in seconds since 1970, where that ends.
+/// What bounds that which an agent may send.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// When it ends, in seconds since 1970.
+    pub until: Option<i64>,
+    /// Packets a second.
+    pub pps: Option<u64>,
+    /// Bits a second of Ethernet frames.
+    pub bps: Option<u64>,
+}
+
+/// Whether an agent may send what it is asked to: to loopback whatever its ceiling allows, elsewhere what a grant allows too; and
+/// what bounds it.
 ///
 /// # Errors
 /// If it may not.
-pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<Option<i64>, Failure> {
+pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<Bound, Failure> {
     let within = |what: &str, asked: f64, most: Option<u64>, whose: &str| match most {
         Some(most) if asked > most as f64 => {
             Err(refused(&format!("{what} of {asked:.0} is above {most}, which {whose} allows")))
@@ -185,7 +339,7 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
     }
     let Some(grant) = grant else {
         return match ip.is_loopback() {
-            true => Ok(None),
+            true => Ok(Bound { until: None, pps: ceiling.max_pps, bps: ceiling.max_bps }),
             false => Err(refused(&format!(
                 "{} is not a loopback address, and there is no grant for it",
                 asked.target
@@ -203,10 +357,23 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
     if asked.now < grant.not_before {
         return Err(refused(&format!("the grant {} does not hold yet", grant.id)));
     }
+    if asked.now > grant.not_after {
+        return Err(refused(&format!(
+            "the grant {} has expired, {} ago by the clock of this host",
+            grant.id,
+            time_of((asked.now - grant.not_after).unsigned_abs().saturating_mul(1_000_000_000))
+        )));
+    }
     if ends > grant.not_after {
         return Err(refused(&format!("the grant {} ends before the trial would", grant.id)));
     }
-    Ok(Some(grant.not_after))
+    let least =
+        |of_ceiling: Option<u64>, of_grant: u64| Some(of_ceiling.map_or(of_grant, |most| most.min(of_grant)));
+    Ok(Bound {
+        until: Some(grant.not_after),
+        pps: least(ceiling.max_pps, grant.max_pps),
+        bps: least(ceiling.max_bps, grant.max_bps),
+    })
 }
 
 fn refused(why: &str) -> Failure {
@@ -244,7 +411,7 @@ fn parse(text: &str) -> Option<(IpAddr, u32, Option<u16>)> {
     let address: IpAddr = address.parse().ok()?;
     let most = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.map_or(Some(most), |bits| bits.parse().ok())?;
-    (bits <= most).then_some((address, bits, port))
+    (bits <= most && port != Some(0)).then_some((address, bits, port))
 }
 
 fn covers(network: IpAddr, bits: u32, address: IpAddr) -> bool {
@@ -332,10 +499,44 @@ mod tests {
     }
 
     #[test]
+    fn a_host_consents_to_what_its_agent_names_and_is_believed_by_whom_names_it() {
+        let (key, target) = (KeyPair::new_user(), "10.78.0.2:7007".parse().unwrap());
+        let there = Ceiling { consents: vec!["10.78.0.2:7007".into()], ..Ceiling::default() };
+        let here = Ceiling { consenters: vec![key.public_key()], ..Ceiling::default() };
+        let signed = consent(target, "s1", &there, Some(&key), 100).unwrap();
+        let said = |signed: &Signed, target: &str, session: &str, now: i64, here: &Ceiling| {
+            consented(std::slice::from_ref(signed), target.parse().unwrap(), session, here, now)
+        };
+        assert!(said(&signed, "10.78.0.2:7007", "s1", 100, &here).is_ok());
+        let late = 101 + CONSENT_HOLDS_S;
+        let other = Signed { grant: signed.grant.replace(":7007", ":7008"), ..signed.clone() };
+        for (signed, target, session, now, here) in [
+            (&signed, "10.78.0.2:7008", "s1", 100, &here),
+            (&signed, "10.78.0.3:7007", "s1", 100, &here),
+            (&signed, "10.78.0.2:7007", "s2", 100, &here),
+            (&signed, "10.78.0.2:7007", "s1", late, &here),
+            (&signed, "10.78.0.2:7007", "s1", 100, &Ceiling::default()),
+            (&other, "10.78.0.2:7008", "s1", 100, &here),
+        ] {
+            assert_eq!(
+                said(signed, target, session, now, here).unwrap_err().exit_code(),
+                4,
+                "{target} {session}"
+            );
+        }
+        assert_eq!(
+            consent(target, "s1", &Ceiling::default(), Some(&key), 100),
+            None,
+            "nothing said is no consent"
+        );
+        assert_eq!(consent("10.78.0.2:7008".parse().unwrap(), "s1", &there, Some(&key), 100), None);
+    }
+
+    #[test]
     fn without_a_grant_loopback_alone_is_sent_to() {
         let none = Ceiling::default();
-        assert_eq!(check(&asked("127.0.0.1:7007", 1e9, 9999, 1), None, &none).unwrap(), None);
-        assert_eq!(check(&asked("[::1]:7007", 1.0, 1, 1), None, &none).unwrap(), None);
+        assert_eq!(check(&asked("127.0.0.1:7007", 1e9, 9999, 1), None, &none).unwrap(), Bound::default());
+        assert_eq!(check(&asked("[::1]:7007", 1.0, 1, 1), None, &none).unwrap(), Bound::default());
         assert!(check(&asked("10.1.2.3:7007", 1.0, 1, 1), None, &none).is_err());
         let few = Ceiling { max_pps: Some(10), ..Ceiling::default() };
         assert!(
@@ -349,7 +550,10 @@ mod tests {
         let issuer = KeyPair::new_account();
         let (grant, open) = (grant(&issuer), ceiling(&issuer));
         let allowed = |asked: Asked, ceiling: &Ceiling| check(&asked, Some(&grant), ceiling);
-        assert_eq!(allowed(asked("10.1.2.3:7007", 1000.0, 50, 150), &open).unwrap(), Some(200));
+        let bound = Bound { until: Some(200), pps: Some(1000), bps: Some(10_000_000) };
+        assert_eq!(allowed(asked("10.1.2.3:7007", 1000.0, 50, 150), &open).unwrap(), bound);
+        let late = allowed(asked("10.1.2.3:7007", 1.0, 1, 260), &open).unwrap_err();
+        assert!(late.to_string().contains("has expired, 60 s ago"), "{late}");
         for (wrong, why) in [
             (asked("10.2.2.3:7007", 1.0, 1, 150), "another network"),
             (asked("10.1.2.3:7008", 1.0, 1, 150), "another port"),
@@ -374,7 +578,9 @@ mod tests {
         assert!(is("10.9.9.9:1", "0.0.0.0/0") && !is("[2001:db8::1]:1", "0.0.0.0/0"));
         assert!(is("[2001:db8::1]:53", "[2001:db8::/32]:53") && is("[2001:db8::1]:53", "2001:db8::/32"));
         assert!(!is("[2001:db9::1]:53", "2001:db8::/32") && !is("[2001:db8::1]:54", "[2001:db8::/32]:53"));
-        for wrong in ["", "10.0.0.0/33", "x", "10.0.0.0/24:", "10.0.0.0/24:x", "[::1", "10.0.0.0/-1"] {
+        for wrong in
+            ["", "10.0.0.0/33", "x", "10.0.0.0/24:", "10.0.0.0/24:x", "10.0.0.7:0", "[::1", "10.0.0.0/-1"]
+        {
             assert!(!is_range(wrong), "{wrong}");
         }
     }

@@ -37,10 +37,14 @@ pub fn write(directory: &Path, listen: &str, agents: &[String]) -> Result<Vec<Pa
 pub(crate) fn write_in(directory: &Path, listen: &str, agents: &[String]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut users = String::new();
+    let mut of_agents = Vec::new();
     let all = [COORDINATOR].into_iter().chain(agents.iter().map(String::as_str));
     for name in all {
         let key = KeyPair::new_user();
         users += &user(name, &key.public_key());
+        if name != COORDINATOR {
+            of_agents.push(key.public_key());
+        }
         let path = key_of(directory, name);
         write_secret(&path, &(key.seed().map_err(io::Error::other)? + "\n"))?;
         files.push(path);
@@ -53,7 +57,8 @@ pub(crate) fn write_in(directory: &Path, listen: &str, agents: &[String]) -> io:
     write_secret(
         &path,
         &format!(
-            "# Whose grants an agent obeys, and what it never exceeds.\nissuers = [{:?}]\n",
+            "# Whose grants an agent obeys, and what it never exceeds.\nissuers = [{:?}]\n# Agents that are believed when they say \
+             that their host consents.\nconsenters = {of_agents:?}\n",
             issuer.public_key()
         ),
     )?;

@@ -13,8 +13,9 @@ pub mod coordinator;
 pub mod grant;
 pub mod keys;
 pub mod local;
+mod path;
 pub mod selection;
 mod wire;
 
 pub use bus::{Bus, Login};
-pub use wire::Who;
+pub use wire::{Revoked, Who};

@@ -9,9 +9,10 @@ use dropline_record::{ProfileLine, TrialLine};
 use dropline_trial::AgentState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Version of these messages; another major one is refused.
-pub(crate) const SCHEMA: &str = "dropline-fleet/2";
+pub(crate) const SCHEMA: &str = "dropline-fleet/3";
 
 /// Asked of all: who is there?
 pub(crate) const WHO: &str = "fleet.who";
@@ -25,7 +26,7 @@ pub(crate) const STOP: &str = "fleet.stop";
 /// Said to all: a grant holds no more.
 pub(crate) const REVOKE: &str = "fleet.revoke";
 
-/// What one agent is asked: `open`, `arm`, `clock`, `limit` or `close`.
+/// What one agent is asked: `open`, `arm`, `clock`, `limit`, `observe`, `look` or `close`.
 pub(crate) fn ask(agent: &str, what: &str) -> String {
     format!("agent.{agent}.{what}")
 }
@@ -66,6 +67,17 @@ pub struct Who {
     pub may: String,
 }
 
+/// An agent heard that a grant holds no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revoked {
+    /// Its name.
+    pub name: String,
+    /// Whether it was ever shown a grant of that id.
+    pub was_known: bool,
+    /// Why it will not know that any more when it is started again.
+    pub forgets: Option<String>,
+}
+
 /// Asks an agent to make a target ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Open {
@@ -87,6 +99,36 @@ pub(crate) struct Open {
     /// What the agents may send, by whom it was granted.
     #[serde(default)]
     pub(crate) grants: Vec<Signed>,
+    /// What the target's host says of what is sent there.
+    #[serde(default)]
+    pub(crate) consents: Vec<Signed>,
+}
+
+/// Asks an agent to see what its host counts of packets from these addresses to a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Observe {
+    /// Which agent is meant, as in [`Open`].
+    pub(crate) id: String,
+    pub(crate) session: String,
+    pub(crate) target: String,
+    pub(crate) sources: Vec<IpAddr>,
+}
+
+/// What it is to these packets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Observing {
+    /// Whether its host has the target's address.
+    pub(crate) has_target: bool,
+    /// That its host consents to them, where it does.
+    pub(crate) consent: Option<Signed>,
+}
+
+/// Asks it what was counted until now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Look {
+    /// Which agent is meant, as in [`Open`].
+    pub(crate) id: String,
+    pub(crate) session: String,
 }
 
 /// How packets are moved, in words.
@@ -105,6 +147,9 @@ pub(crate) struct Ready {
     pub(crate) note: Option<String>,
     pub(crate) generator: Option<String>,
     pub(crate) reply_buffer_bytes: Option<u64>,
+    /// Where its packets come from, where they go to an address.
+    #[serde(default)]
+    pub(crate) source: Option<IpAddr>,
 }
 
 /// Asks an agent to be ready for a trial.

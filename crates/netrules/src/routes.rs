@@ -43,6 +43,8 @@ pub struct Flow {
     pub to: SocketAddr,
     /// The interface that their socket is bound to.
     pub through: Option<u32>,
+    /// The interface by which they arrive, where they are to be sent on; `None`: they are sent from here.
+    pub arrives: Option<u32>,
     /// The mark that they have.
     pub mark: u32,
     /// The type of service that they have.
@@ -74,7 +76,7 @@ const IPV6: u8 = 10;
 impl Flow {
     /// Plain packets of ours.
     pub fn plain(from: Option<SocketAddr>, to: SocketAddr, through: Option<u32>) -> Self {
-        Self { from, to, through, mark: 0, service: 0, user: None }
+        Self { from, to, through, arrives: None, mark: 0, service: 0, user: None }
     }
 
     /// Asks for their way.
@@ -96,7 +98,12 @@ impl Flow {
         if let Some(from) = from {
             request = request.with(2, &from);
         }
-        let numbers = [(4, self.through), (16, Some(self.mark).filter(|&mark| mark != 0)), (25, self.user)];
+        let numbers = [
+            (3, self.arrives),
+            (4, self.through),
+            (16, Some(self.mark).filter(|&mark| mark != 0)),
+            (25, self.user),
+        ];
         for (kind, number) in numbers {
             if let Some(number) = number {
                 request = request.with(kind, &number.to_ne_bytes());

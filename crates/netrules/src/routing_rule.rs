@@ -178,7 +178,15 @@ mod tests {
 
     fn flow() -> Flow {
         let from = Some("10.9.0.1:4000".parse().unwrap());
-        Flow { from, to: "10.9.0.2:7007".parse().unwrap(), through: None, mark: 0, service: 0, user: None }
+        Flow {
+            from,
+            to: "10.9.0.2:7007".parse().unwrap(),
+            through: None,
+            arrives: None,
+            mark: 0,
+            service: 0,
+            user: None,
+        }
     }
 
     #[test]

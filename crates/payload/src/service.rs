@@ -152,6 +152,27 @@ impl Service {
         }
     }
 
+    /// Bytes of a request in the mean: of all turns, or of as many as tell it.
+    pub fn mean_request(&self) -> f64 {
+        const TOLD_BY: u64 = 1 << 16;
+        if self.is_of_one_length() {
+            return self.longest_request() as f64;
+        }
+        let turns = self.turns().unwrap_or(TOLD_BY).clamp(1, TOLD_BY);
+        let mut bytes = Vec::new();
+        let length = |turn| {
+            bytes.clear();
+            self.write(Request { number: 0, turn }, || 0, &mut bytes);
+            bytes.len() as u64
+        };
+        (0..turns).map(length).sum::<u64>() as f64 / turns as f64
+    }
+
+    /// Whether it is sent what was recorded: its order is that of the recording, in each trial anew.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self, Self::Own(template) if template.turns().is_some())
+    }
+
     /// Whether every request has as many bytes as the longest.
     pub fn is_of_one_length(&self) -> bool {
         match self {
@@ -193,6 +214,25 @@ impl Service {
             Self::Stun => stun::token(reply),
             Self::Stamp => stamp::token(reply),
             Self::Own(template) => template.token(reply),
+        }
+    }
+
+    /// What a datagram is in which [`token`](Self::token) finds none: no reply carries an identifier where it has none. `None` where
+    /// it has one that is not of ours.
+    pub fn without_token(&self, reply: &[u8]) -> Option<Unlike> {
+        let shortest = match self {
+            Self::Dns(_) => dns::HEADER_BYTES,
+            Self::Memcached(_) => memcached::FRAME_BYTES,
+            Self::Ntp => ntp::BYTES,
+            Self::Stun => stun::HEADER_BYTES,
+            Self::Stamp => stamp::TWAMP_BYTES,
+            Self::Own(template) => return template.without_token(reply),
+        };
+        match self.token(reply) {
+            Some(_) => None,
+            None if reply.len() < shortest => Some(Unlike::Truncated),
+            // Not what a service sends: a request, or another protocol.
+            None => Some(Unlike::Changed),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The first line of a record: what is measured, with what, for which goals.
 
 use crate::{Environment, LoadUnit};
-use dropline_trial::Part;
+use dropline_trial::{Packet, PacketError, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,12 @@ impl Header {
     pub fn is_of_one_trial(&self) -> bool {
         matches!(self.verb.as_str(), "trial" | "watch")
     }
+
+    /// Whether its target is asked in a protocol of its own, whose requests may be shorter than our own packets can be.
+    pub(crate) fn asks_in_a_protocol_of_its_own(&self) -> bool {
+        let target = &self.target;
+        target.starts_with("memcached://") || target.starts_with("udp://") && target.contains("payload=")
+    }
 }
 
 /// Who performs trials that were asked for by these words of `--on`.
@@ -71,6 +77,9 @@ pub struct ProfileLine {
     pub packet_bytes: u32,
     /// Ethernet frame over IPv4 with FCS, in bytes.
     pub frame_bytes: u32,
+    /// The mean payload in bytes, where requests have several lengths: `packet_bytes` and `frame_bytes` are then those of the longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_mean_bytes: Option<f64>,
     /// What the load is divided over.
     pub streams: Vec<Part>,
     /// What the load is the sum of.
@@ -83,6 +92,16 @@ pub struct ProfileLine {
     pub rest_s: f64,
     /// Chance of the whole measurement; each trial derives its own.
     pub seed: u64,
+}
+
+impl ProfileLine {
+    /// The packets that it speaks of.
+    ///
+    /// # Errors
+    /// If there are none like these.
+    pub fn packet(&self) -> Result<Packet, PacketError> {
+        Packet::of_requests(self.packet_bytes, self.packet_mean_bytes.unwrap_or(self.packet_bytes.into()))
+    }
 }
 
 /// What is searched for, and how.
@@ -233,6 +252,7 @@ impl From<&dropline_trial::TrafficProfile> for ProfileLine {
             arrival: profile.arrival.to_string(),
             packet_bytes: profile.packet.payload_bytes(),
             frame_bytes: profile.packet.frame_bytes(),
+            packet_mean_bytes: profile.packet.mean_payload_bytes(),
             streams: profile.streams.clone(),
             directions: profile.directions.clone(),
             drain_s: profile.drain.longest.as_secs_f64(),

@@ -1,6 +1,6 @@
 //! A line of a history's index, and what was done with a history: the promised fields of `dropline history --json`.
 
-use crate::{GoalLine, LeftOutLine, LoadUnit, ProfileLine, ResultWord};
+use crate::{GoalLine, LeftOutLine, LoadUnit, ProfileLine, Quantity, ResultWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,10 +74,20 @@ pub struct IndexedGoal {
     pub level: Option<f64>,
     /// The limit that a history is made of; null where none stands.
     pub limit_pps: Option<f64>,
+    /// Of an answer that stands and has one end: that end, above which or below which the limit is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_pps: Option<f64>,
     /// Why no limit stands.
     pub why_not: Option<String>,
     /// The goal with all its attributes.
     pub asked: GoalLine,
+}
+
+impl IndexedGoal {
+    /// What a history follows: the limit, or the one end that is known of it.
+    pub fn followed_pps(&self) -> Option<f64> {
+        self.limit_pps.or(self.bound_pps)
+    }
 }
 
 /// What a record says that is not a search.
@@ -91,10 +101,33 @@ pub struct IndexedTrial {
     pub load_pps: Option<f64>,
     /// The loss ratio of the last one; null where nothing was offered.
     pub loss_ratio: Option<f64>,
+    /// Its trial loss ratio, 1 − forwarded ÷ intended; null where the load intends no number of packets.
+    #[serde(default)]
+    pub trial_loss_ratio: Option<f64>,
     /// The median of its delays; null where none were measured.
     pub p50_ns: Option<u64>,
     /// Their 99th percentile; null where there were too few.
     pub p99_ns: Option<u64>,
+    /// What a history follows of it; null in an index of before.
+    #[serde(default)]
+    pub measured: Option<Vec<MeasuredLine>>,
+    /// Why nothing of it is followed.
+    #[serde(default)]
+    pub why_not: Option<String>,
+}
+
+/// A number of trials or of a comparison that is followed over time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredLine {
+    /// Which: `delivered`, a percentile of the delays as `p99`, `core`, `high_percentile`.
+    #[schemars(with = "String")]
+    pub quantity: Quantity,
+    /// What was found; delays in nanoseconds.
+    pub value: f64,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
 }
 
 /// What a history holds: `history list`, and what `history export` writes.

@@ -24,6 +24,8 @@ pub mod indexed;
 pub mod injected;
 pub mod packets;
 pub mod passages_line;
+mod place_words;
+mod quantity;
 pub mod record;
 pub mod result_line;
 pub mod schema;
@@ -56,11 +58,14 @@ pub use fit::Fit;
 pub use graph_line::GraphLine;
 pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine, measured_by};
 pub use indexed::{
-    AddedLine, AddedWord, IndexLine, IndexedGoal, IndexedTrial, Listed, Pruned, PrunedLine, Reindexed,
+    AddedLine, AddedWord, IndexLine, IndexedGoal, IndexedTrial, Listed, MeasuredLine, Pruned, PrunedLine,
+    Reindexed,
 };
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
+pub use place_words::{path_words, place_words};
+pub use quantity::Quantity;
 pub use record::{BROKEN, ReadError, Record, VERBS};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, OutlookLine, ResultLine, ResultWord,
@@ -68,7 +73,7 @@ pub use result_line::{
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
 pub use trends::{
-    ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SegmentLine,
+    ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SILENT, SegmentLine,
     SeriesLine, Trends,
 };
 pub use trial_line::{BURST, BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};

@@ -1,14 +1,17 @@
 //! Whether levels moved over many records: the promised fields of `dropline trend --json`.
 
-use crate::{LoadUnit, VerdictWord};
+use crate::{LoadUnit, Quantity, VerdictWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// So many searches without a limit, one after another, are not chance.
+pub const SILENT: u64 = 3;
+
 /// The answer of `dropline trend`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trends {
-    /// A history for each target, goal, profile, machine and version.
+    /// A history for each target, goal or quantity, profile, machine and version.
     pub series: Vec<SeriesLine>,
     /// A change by a smaller share does not matter.
     pub smallest_effect: f64,
@@ -24,6 +27,11 @@ impl Trends {
         self.news().any(|news| news.verdict == VerdictWord::Regressed && !news.suspected)
     }
 
+    /// Whether the newest searches of a history say no limit, as many as are not chance.
+    pub fn is_silent(&self) -> bool {
+        self.series.iter().any(|series| series.silent >= SILENT)
+    }
+
     /// Changes and drifts that nobody has acknowledged.
     pub fn news(&self) -> impl Iterator<Item = News<'_>> {
         self.series.iter().flat_map(SeriesLine::news)
@@ -37,10 +45,16 @@ pub struct SeriesLine {
     pub id: String,
     /// The target as the user wrote it.
     pub target: String,
-    /// The goal's loss ratio.
-    pub loss_ratio: f64,
-    /// The goal in words.
+    /// What is followed: `limit`, `delivered`, a percentile of the delays as `p99`, `core`, `high_percentile`.
+    #[schemars(with = "String")]
+    pub quantity: Quantity,
+    /// The goal's loss ratio; null of what is no limit.
+    pub loss_ratio: Option<f64>,
+    /// The goal in words, or the quantity and at which load it was measured.
     pub goal: String,
+    /// The target that was measured beside it and is taken out; absent where none was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// What loads count.
     pub load_unit: LoadUnit,
     /// The machine, in words.
@@ -59,6 +73,9 @@ pub struct SeriesLine {
     pub marks: Vec<MarkLine>,
     /// Nights of one level.
     pub segments: Vec<SegmentLine>,
+    /// How many searches that are newer than its last night say no limit.
+    #[serde(default)]
+    pub silent: u64,
     /// What was made of the nights' intervals: `used`, `alike`, `not_fitting` or `unknown`.
     pub widths: String,
     /// What a night scatters about its level, as a ratio; null of too few nights.
@@ -89,10 +106,13 @@ pub struct PointLine {
     pub source: String,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// What was found.
+    /// What was found: a load, a share, a ratio, or nanoseconds.
     pub value: f64,
     /// Upper end of its interval.
     pub high: Option<f64>,
+    /// By what the reference of that night was above its own median: what was found is divided by it; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<f64>,
     /// Commit, branch, build: what the record says of itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -137,6 +157,9 @@ pub struct ConfirmationLine {
     pub fresh: Vec<String>,
     /// Records of what was good, searched in turns with it; empty where the level before the change stands for it.
     pub good: Vec<String>,
+    /// Nights since: five of them say more than fresh searches that found no change.
+    #[serde(default)]
+    pub nights_since: u64,
     /// Fresh level ÷ good level − 1.
     pub size: f64,
     /// Lower end of its 95 % interval.
@@ -150,7 +173,8 @@ pub struct ConfirmationLine {
 impl ChangeLine {
     fn news(&self) -> Option<News<'_>> {
         let Self { at, size, verdict, suspected, .. } = self;
-        (!self.acknowledged).then_some(News { at, size: *size, verdict: *verdict, suspected: *suspected })
+        let (size, verdict, suspected) = (*size, *verdict, *suspected);
+        (!self.acknowledged).then_some(News { since: None, at, size, verdict, suspected })
     }
 }
 
@@ -159,6 +183,9 @@ impl ChangeLine {
 pub struct DriftingLine {
     /// Its name.
     pub id: String,
+    /// Whether it is changes together, none of which matters alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub together: bool,
     /// The last night of the old level.
     pub from: String,
     /// The first of the new one.
@@ -177,14 +204,17 @@ pub struct DriftingLine {
 
 impl DriftingLine {
     fn news(&self) -> Option<News<'_>> {
-        let Self { to, size, verdict, .. } = self;
-        (!self.acknowledged).then_some(News { at: to, size: *size, verdict: *verdict, suspected: false })
+        let Self { from, to, size, verdict, .. } = self;
+        let (size, verdict) = (*size, *verdict);
+        (!self.acknowledged).then_some(News { since: Some(from), at: to, size, verdict, suspected: false })
     }
 }
 
 /// What nobody has acknowledged of a level that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct News<'a> {
+    /// Of what went one way over many nights, from when on.
+    pub since: Option<&'a str>,
     /// From when on the level is another one.
     pub at: &'a str,
     /// New level ÷ old level − 1.

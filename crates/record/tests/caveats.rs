@@ -47,11 +47,13 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
         RepliesDiffer { truncated, extended, changed }
+        FramesDiffer { truncated, extended, changed }
         RepliesUnlike { truncated, extended, changed, unasked }
         RepliesElsewhere { packets, asked, from }
         RepliesRelayed { relayed, replies }
         RepliesInOrder { replies, lost }
         RepliesAmbiguous { ambiguous, replies }
+        RepliesTwice { duplicated, lost }
         RepliesRefuse { class, refused, replies }
         AnswersLimited { refused, replies, silent, offered }
         RepliesFail { class, failed, replies }

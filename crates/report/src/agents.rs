@@ -1,13 +1,15 @@
 //! Agents that performed a trial together, in words.
 
 use crate::number::{self, JOIN};
-use dropline_record::{AgentLine, AgentState, CommonStart, TrialLine};
+use dropline_record::{AgentLine, AgentState, CommonStart, TrialLine, path_words};
 
 /// Each agent with what it counted, and how well all started together: a label and words each.
 pub(crate) fn facts(trial: &TrialLine) -> Vec<(String, String)> {
     let agents = trial.agents.iter().map(|agent| (agent.name.clone(), agent_words(agent)));
     let start = trial.start.as_ref().and_then(start_words).map(|words| ("start".to_owned(), words));
-    agents.chain(start).collect()
+    let each = trial.lost_at.iter().flatten().map(|(place, packets)| (place.as_str(), packets.0));
+    let path = path_words(each, number::count).map(|words| ("path".to_owned(), words));
+    agents.chain(start).chain(path).collect()
 }
 
 /// What is said behind a count that lacks those of agents that did not tell.

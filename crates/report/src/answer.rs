@@ -26,7 +26,7 @@ pub fn said(record: &Record) -> String {
 pub(crate) fn words(records: &[Record]) -> String {
     match records {
         [only] => of_record(only),
-        many => plain(&of_several(&SearchGroups::of(many))),
+        many => plain(&of_several(many, &SearchGroups::of(many))),
     }
 }
 
@@ -170,11 +170,38 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
     }
 }
 
+/// What each of several trials lost that no search offered, or that none lost any.
+fn of_single_trials(records: &[Record]) -> String {
+    let trials: Vec<&TrialLine> = records.iter().flat_map(|record| &record.trials).collect();
+    let what = records.first().map_or(LoadUnit::Packets, |record| record.header.load_unit).many();
+    let share = |trial: &&TrialLine| trial.loss_ratio.filter(|_| trial.lost.0 > 0);
+    let lossy: Vec<f64> = trials.iter().filter_map(share).collect();
+    let whole = number::plural(trials.len() as u64, "trial");
+    let least = lossy.iter().copied().fold(f64::INFINITY, f64::min);
+    match (trials.len(), lossy.len()) {
+        (0, _) => "None of these records has a trial.".into(),
+        (_, 0) => format!("None of {whole} lost any {what}."),
+        (all, lossy_ones) => {
+            let most = lossy.iter().copied().fold(0.0, f64::max);
+            let range = match percent(least) == percent(most) {
+                true => percent(most),
+                false => format!("{} to {}", percent(least), percent(most)),
+            };
+            let which = if all == lossy_ones {
+                format!("All of {whole}")
+            } else {
+                format!("{lossy_ones} of {whole}")
+            };
+            format!("{which} lost {what}: {range}.")
+        }
+    }
+}
+
 /// The first goal of every group, or its spread over the searches.
-pub(crate) fn of_several(groups: &SearchGroups) -> Vec<Piece> {
+pub(crate) fn of_several(records: &[Record], groups: &SearchGroups) -> Vec<Piece> {
     let plain = |text: String| Piece { text, goal: None };
     let Some(first) = groups.lines.first() else {
-        return vec![plain("None of these records is a search, so the load above which packets drop is not known; what each trial counted is below.".into())];
+        return vec![plain(of_single_trials(records))];
     };
     let loads = groups.loads;
     let verb = if first.forwarded { "it forwards" } else { "it takes" };

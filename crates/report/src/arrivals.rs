@@ -15,6 +15,15 @@ pub(crate) fn words(trial: &TrialLine) -> String {
         facts.push(dispersion(arrivals, seen));
     }
     facts.extend(arrivals.thought.as_ref().map(thought));
+    let verdict = verdict(trial);
+    if facts.is_empty() { verdict } else { format!("{verdict}: {}", facts.join(", ")) }
+}
+
+/// The same without its numbers: `Poisson as asked`.
+pub(crate) fn verdict(trial: &TrialLine) -> String {
+    let name = traffic::arrival_words(&trial.arrival);
+    let Some(arrivals) = &trial.arrivals else { return without_times(name, trial) };
+    let seen = arrivals.left.as_ref().or(arrivals.arrived.as_ref());
     let late = trial.caveats.iter().any(|caveat| caveat.code == "arrivals_not_kept");
     let verdict = match arrivals.fidelity {
         // Gaps as asked are no arrivals as asked where packets left too late.
@@ -26,10 +35,7 @@ pub(crate) fn words(trial: &TrialLine) -> String {
         Some(Fidelity::NotAsAsked) => ", not as asked",
         None => "",
     };
-    if facts.is_empty() {
-        return format!("{name}{verdict}");
-    }
-    format!("{name}{verdict}: {}", facts.join(", "))
+    format!("{name}{verdict}")
 }
 
 /// Whether packets came in lumps that were not asked for, though most gaps are as asked.

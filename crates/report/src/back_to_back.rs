@@ -17,14 +17,17 @@ pub(crate) fn of(record: &Record) -> Option<Vec<(&'static str, String)>> {
         let lost = |trial: &&&TrialLine| trial.lost.0 > 0 || trial.generator_lost.0 > 0;
         let failed = trials.iter().filter(lost).map(|trial| trial.offered.0).min();
         let held = trials.iter().filter(|trial| !lost(trial)).map(|trial| trial.offered.0);
-        let held = held.filter(|frames| failed.is_none_or(|failed| *frames < failed)).max();
-        // One that was not ended knows no longer burst that failed.
-        failed.map(|_| held.unwrap_or(0) as f64)
+        let held = held.filter(|frames| failed.is_none_or(|failed| *frames < failed)).max().unwrap_or(0);
+        // One that was not ended knows no burst of one frame more that failed.
+        failed.filter(|&failed| failed == held + 1).map(|_| held as f64)
     };
     let bursts: Vec<f64> = repetitions.iter().filter_map(|(_, trials)| longest(trials)).collect();
+    let unanswered = (repetitions.len() - bursts.len()) as u64;
     let frames = |value: f64| number::count(value.round() as u64);
     let Some(mean) = sample::mean(&bursts) else {
-        return Some(vec![("back to back", "no burst lost a frame: the longest is not known".into())]);
+        let lost = repetitions.iter().flat_map(|(_, trials)| trials).any(|trial| trial.lost.0 > 0);
+        let why = if lost { "the sender paused again and again in one" } else { "no burst lost a frame" };
+        return Some(vec![("back to back", format!("{why}: the longest is not known"))]);
     };
     let (least, most) =
         (bursts.iter().copied().fold(f64::MAX, f64::min), bursts.iter().copied().fold(0.0, f64::max));
@@ -57,6 +60,16 @@ pub(crate) fn of(record: &Record) -> Option<Vec<(&'static str, String)>> {
         facts.push((
             "sent again",
             format!("{}, as the sender paused in them", number::plural(void as u64, "burst")),
+        ));
+    }
+    if unanswered > 0 {
+        facts.push((
+            "no answer",
+            format!(
+                "{} ended before the longest burst was known, as the sender paused again and again: free a CPU for it, or name a lower \
+                 --max-load",
+                number::plural(unanswered, "repetition")
+            ),
         ));
     }
     Some(facts)

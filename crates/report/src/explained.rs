@@ -12,13 +12,18 @@ use dropline_record::remedy::{Change, Predicted, Remedy, Verdict};
 /// A model that is off by this share at most has about as many.
 const NEAR: f64 = 0.1;
 
+/// Arrivals of a dispersion above this come in bursts, below the other evenly: at random it is 1.
+const BURSTS: f64 = 2.0;
+const EVEN: f64 = 0.5;
+
 /// A fact: its name, and the words.
 pub(crate) type Fact = (&'static str, String);
 
 /// The answer in a sentence.
 pub(crate) fn sentence(found: &Explanation) -> String {
     if found.lost == 0 {
-        return headline(found);
+        let said = headline(found);
+        return said.replace(" was lost.", " was lost: there is nothing to explain.");
     }
     let mut words = place_sentence(found, &plural(found.offered, "packet"));
     words.push_str(&doubt(found));
@@ -38,7 +43,7 @@ pub(crate) fn headline(found: &Explanation) -> String {
         );
     }
     if found.lost == 0 {
-        return format!("None of {offered} was lost: there is nothing to explain.");
+        return format!("None of {offered} was lost.");
     }
     place_sentence(found, &offered) + found.cause.map_or("", cause_sentence)
 }
@@ -164,12 +169,12 @@ fn overload(found: &Explanation) -> String {
     });
     let queue = queue.map_or_else(String::new, |(lost, buffer)| {
         format!(
-            ", and a queue of {} loses about as many (M/D/1/K: {})",
+            ", and a queue of {} loses about as many ({})",
             plural(buffer.packets, "packet"),
             count(lost.round() as u64)
         )
     });
-    format!(" It is offered more than it can serve (rho {}){queue}.", number::three(load))
+    format!(" It is offered {} times what it can serve{queue}.", number::three(load))
 }
 
 /// How a packet was answered that is lost there.
@@ -178,7 +183,9 @@ fn answered(place: &str) -> Option<&'static str> {
         "reply_truncated" => Some("which was cut"),
         "reply_extended" => Some("which was longer than stated or allowed"),
         "reply_changed" => Some("which was not its answer"),
-        "return_no_listener" => Some("from another address or port than was asked"),
+        "return_no_listener" => {
+            Some("from another address or port than was asked, or to a port at which nobody listens")
+        }
         _ => None,
     }
 }
@@ -190,6 +197,12 @@ fn place_words(found: &Explanation, place: &str) -> String {
     }
     if place == "late" {
         return "by answers that came after the drain".to_owned();
+    }
+    if let Some((host, place)) = place.split_once('/') {
+        return match host.split_once("..") {
+            Some((from, to)) => format!("on the way from {from} to {to}"),
+            None => format!("on {host}, {}", place_words(found, place)),
+        };
     }
     let (name, way) = match place.strip_prefix("return_") {
         Some(name) => (name, " on the way back"),
@@ -212,11 +225,13 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(lost_at) = &found.lost_at {
         let mut places: Vec<(String, u64)> =
-            lost_at.iter().map(|(place, packets)| (place.replace('_', " "), *packets)).collect();
+            lost_at.iter().map(|(place, packets)| (dropline_record::place_words(place), *packets)).collect();
         places.sort_by_key(|(place, packets)| (place == "unexplained", std::cmp::Reverse(*packets)));
         let words = places.iter().map(|(place, packets)| format!("{place}{JOIN}{}", count(*packets)));
         facts.push(("lost at", words.collect::<Vec<_>>().join(", ")));
     }
+    let each = found.lost_at.iter().flatten().map(|(place, packets)| (place.as_str(), *packets));
+    facts.extend(dropline_record::path_words(each, count).map(|words| ("path", words)));
     facts.extend(when(found).map(|words| ("when", words)));
     facts.push(("arrivals", arrivals(found)));
     facts.extend(found.server.as_ref().map(|server| ("server", server::words(server))));
@@ -234,11 +249,18 @@ fn arrivals(found: &Explanation) -> String {
     let seen = &found.arrivals;
     let index = |value: Option<f64>| value.map_or_else(|| "\u{2013}".into(), number::three);
     let rate = seen.rate_pps.map_or_else(String::new, |rate| format!("{}{JOIN}pps, ", number::three(rate)));
+    let together = match seen.dispersion.into_iter().flatten().fold(0.0, f64::max) {
+        most if most > BURSTS => "in bursts: ",
+        most if most > EVEN => "at random: ",
+        _ => "evenly: ",
+    };
     let [one, ten, hundred] = seen.dispersion.map(index);
     let backlog = seen
         .largest_backlog
         .map_or_else(String::new, |backlog| format!("; up to {} waited", plural(backlog, "packet")));
-    format!("{rate}dispersion over 1, 10, 100{JOIN}ms {one} / {ten} / {hundred} (Poisson 1){backlog}")
+    format!(
+        "{rate}{together}dispersion over 1, 10, 100{JOIN}ms {one} / {ten} / {hundred} (Poisson 1){backlog}"
+    )
 }
 
 fn quota_words(quota: Throttled) -> String {
@@ -280,9 +302,18 @@ fn load(found: &Explanation) -> Option<String> {
     let server = found.server.as_ref().filter(|server| server.service_from != ServiceFrom::Cpu)?;
     let load = found.load?;
     let most = number::three(1e9 / server.service_ns.max(1.0));
-    let full = if load >= 1.0 { ": more than it can serve" } else { "" };
     let between = if server.stalls > 0 { " between stalls" } else { "" };
-    Some(format!("rho {} at {most}{JOIN}pps served at most{between}{full}", number::three(load)))
+    Some(match load >= 1.0 {
+        true => {
+            format!(
+                "{} times what it can serve (rho): {most}{JOIN}pps served at most{between}",
+                number::three(load)
+            )
+        }
+        false => {
+            format!("busy for {} of the time (rho): {most}{JOIN}pps served at most{between}", percent(load))
+        }
+    })
 }
 
 fn model(found: &Explanation) -> Option<String> {
@@ -290,17 +321,12 @@ fn model(found: &Explanation) -> Option<String> {
     let error = model.error().map_or_else(String::new, |error| {
         format!(" ({}{})", if error >= 0.0 { "+" } else { "\u{2212}" }, percent(error.abs()))
     });
-    let exact = |name: &str, lost: Option<f64>| {
-        lost.map(|lost| format!(";  {name}: {}", count(lost.round() as u64))).unwrap_or_default()
-    };
     Some(format!(
-        "replay of the arrivals with the target's stalls: {} lost{error} {}; measured {}{}{}{}",
+        "replay of the arrivals with the target's stalls: {} lost{error} {}; measured {}{}",
         count(model.replay.lost),
         interval(model.replay),
         count(model.measured),
         if model.measured == found.lost { "" } else { " at its socket and in its own queue" },
-        exact("M/D/1/K", model.md1k),
-        exact("M/M/1/K", model.mm1k)
     ))
 }
 

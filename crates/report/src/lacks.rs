@@ -1,7 +1,8 @@
 //! What an explanation lacks and what speaks against it, in words: for terminal and page alike.
 
-use dropline_record::CaveatLine;
+use crate::traffic::is_of_frames;
 use dropline_record::explanation::{Explanation, Lack};
+use dropline_record::{CaveatLine, Record};
 
 /// Whether a doubt decides what an answer is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Standing {
 }
 
 /// What an explanation lacks, in words, with what to do.
-pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
+pub(crate) fn lack_words(record: &Record, found: &Explanation, lack: Lack) -> &'static str {
     match lack {
         Lack::BufferNotSeen => {
             "the target's buffer was not seen; its size is taken from what waited when packets were lost"
@@ -114,6 +115,10 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
             "replies came far further apart than the CPU time that the target spent on a packet, and next to nothing waited \
              at its socket: a queue on the way there or back may have paced them, or one inside the target; how long it \
              takes is not known from them (tc -s qdisc show has the queues of an interface)"
+        }
+        Lack::ElsewhereLost if is_of_frames(record) => {
+            "a device between two interfaces loses frames at the places that are named: the models are of a program that takes packets \
+             from a queue"
         }
         Lack::ElsewhereLost if found.model.is_some_and(|model| model.measured == 0) => {
             "none of the loss is where packets wait for the target, at its socket and in its own queue, and the models are of \

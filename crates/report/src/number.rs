@@ -67,13 +67,18 @@ pub fn nanoseconds(value: u64) -> String {
 
 /// The same in so many digits.
 pub(crate) fn nanoseconds_of(value: f64, digits: i32) -> String {
-    let (scale, unit) = match value {
+    let (scale, unit) = scale_of_time(value);
+    format!("{}{JOIN}{unit}", self::digits(value / scale, digits))
+}
+
+/// The unit that suits a time in nanoseconds.
+fn scale_of_time(value: f64) -> (f64, &'static str) {
+    match value {
         _ if value < 1e3 => (1.0, "ns"),
         _ if value < 1e6 => (1e3, "us"),
         _ if value < 1e9 => (1e6, "ms"),
         _ => (1e9, "s"),
-    };
-    format!("{}{JOIN}{unit}", self::digits(value / scale, digits))
+    }
 }
 
 /// Bytes, exactly: `212 992 B`.
@@ -144,10 +149,42 @@ impl Loads {
         Self { scale, unit, decimals: coarse.max((fine as usize).min(coarse + 3)) }
     }
 
+    /// The same unit, with as many decimals, two more at most, as tell so small a step.
+    pub(crate) fn as_fine_as_step(self, step: f64) -> Self {
+        let fine = if step > 0.0 { -(step / self.scale).log10().floor() } else { 0.0 };
+        Self { decimals: self.decimals.max((fine.max(0.0) as usize).min(self.decimals + 1)), ..self }
+    }
+
+    /// Times in nanoseconds, of which this is the highest.
+    pub(crate) fn of_times(highest: f64) -> Self {
+        let (scale, unit) = scale_of_time(highest);
+        Self { scale, unit, decimals: decimals_of(highest.max(1.0) / scale, 3) }
+    }
+
+    /// Shares up to 1 in per cent, of which this is the lowest: as fine as what it lacks.
+    pub(crate) fn of_shares(lowest: f64) -> Self {
+        let lack = ((1.0 - lowest) * 100.0).max(1e-4);
+        Self { scale: 0.01, unit: "%", decimals: decimals_of(lack.min(10.0), 2) }
+    }
+
+    /// Ratios without a unit.
+    pub(crate) fn of_ratios(highest: f64) -> Self {
+        Self { scale: 1.0, unit: "", decimals: decimals_of(highest.max(1e-3), 4) }
+    }
+
     /// The same unit, with the decimals of this answer alone.
     pub(crate) fn as_fine_as(self, answer: &AnswerLine) -> Self {
         let own = Self::of(LoadUnit::Packets, [answer], 0.0);
         Self { decimals: if own.scale == self.scale { own.decimals } else { self.decimals }, ..self }
+    }
+
+    /// The same unit, with as many decimals as tell both ends of an interval apart.
+    pub(crate) fn apart(self, lower: Option<f64>, upper: Option<f64>) -> Self {
+        let Some((lower, upper)) = lower.zip(upper).filter(|(lower, upper)| lower < upper) else {
+            return self;
+        };
+        let fine = (-((upper - lower) / self.scale / 5.0).log10()).ceil().max(0.0) as usize;
+        Self { decimals: self.decimals.max(fine.min(self.decimals + 3)), ..self }
     }
 
     /// The bare number: `186.5`. What is above 0 does not look like 0.
@@ -159,7 +196,29 @@ impl Loads {
 
     /// With its unit: `186.5 kpps`.
     pub(crate) fn with_unit(self, pps: f64) -> String {
-        format!("{}{JOIN}{}", self.bare(pps), self.unit)
+        match self.unit {
+            "" => self.bare(pps),
+            unit => format!("{}{JOIN}{unit}", self.bare(pps)),
+        }
+    }
+
+    /// What is stated as a lower bound: rounded downwards, so that no more is said than is known.
+    pub(crate) fn floor(self, pps: f64) -> f64 {
+        self.rounded(pps, f64::floor)
+    }
+
+    /// What is stated as an upper bound: rounded upwards.
+    pub(crate) fn ceil(self, pps: f64) -> f64 {
+        self.rounded(pps, f64::ceil)
+    }
+
+    fn rounded(self, pps: f64, round: fn(f64) -> f64) -> f64 {
+        let step = self.scale / 10f64.powi(self.decimals as i32);
+        let steps = pps / step;
+        // A load that was typed in these digits is itself.
+        let near = steps.round();
+        let steps = if (steps - near).abs() < 1e-6 * near.abs().max(1.0) { near } else { round(steps) };
+        steps * step
     }
 
     /// As few digits as a tick or a label needs: `412`.
@@ -217,6 +276,17 @@ mod tests {
         assert_eq!(three(-1.33), "\u{2212}1.33");
         assert_eq!(three(215_073.0), "215_073");
         assert_eq!((three(0.0), three(f64::NAN)), ("0".into(), "0".into()));
+    }
+
+    #[test]
+    fn a_lower_bound_is_never_stated_higher_than_it_is_and_an_upper_one_never_lower() {
+        let loads = Loads { scale: 1e3, unit: "kpps", decimals: 1 };
+        assert_eq!(loads.bare(loads.floor(9_152.146)), "9.1");
+        assert_eq!(loads.bare(loads.ceil(9_112.0)), "9.2");
+        for typed in [9_200.0, 100.0, 0.0, 14_880_900.0] {
+            assert_eq!(loads.bare(loads.floor(typed)), loads.bare(typed));
+            assert_eq!(loads.bare(loads.ceil(typed)), loads.bare(typed));
+        }
     }
 
     #[test]

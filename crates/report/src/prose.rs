@@ -40,6 +40,32 @@ pub(crate) fn sentence_case(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// What a doubt counts, with thousands apart as everywhere else: `774 007 of 825 693 packets`. Names, options and numbers of
+/// fewer than five digits stay as they are.
+pub(crate) fn counts(text: &str) -> String {
+    let mut said = String::with_capacity(text.len());
+    let mut before = "";
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 {
+            said.push(' ');
+        }
+        let start = word.find(|sign| sign != '(' && sign != '[').unwrap_or(0);
+        let digits = word[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let rest = &word[start + digits..];
+        let is_name = before.starts_with("--") || ["pid", "port", "seed"].contains(&before);
+        match word[start..start + digits].parse() {
+            Ok(count) if digits >= 5 && !is_name && rest.chars().all(|sign| ",;:)].".contains(sign)) => {
+                said.push_str(&word[..start]);
+                said.push_str(&crate::number::count(count));
+                said.push_str(rest);
+            }
+            _ => said.push_str(word),
+        }
+        before = word;
+    }
+    said
+}
+
 /// `2026-11-21T09:31:00Z` as `21 Nov 2026 09:31 UTC`; anything else as it is.
 pub(crate) fn date(text: &str) -> String {
     const MONTHS: [&str; 12] =
@@ -77,6 +103,23 @@ mod tests {
         assert_eq!(date("2026-11-21T09:31:00Z"), "21 Nov 2026 09:31 UTC");
         for odd in ["yesterday", "2026-99-21T09:31:00Z", "2026-11-21T✓Z"] {
             assert_eq!(date(odd), odd);
+        }
+    }
+
+    #[test]
+    fn counts_in_a_doubt_have_their_thousands_apart_and_names_and_options_stay() {
+        let thin = |text: &str| text.replace('_', "\u{202f}");
+        assert_eq!(counts("offered 774007 of 825693 packets"), thin("offered 774_007 of 825_693 packets"));
+        assert_eq!(counts("(at most 65775 lost): 12345."), thin("(at most 65_775 lost): 12_345."));
+        for same in [
+            "pid 13867",
+            "--budget 47000s",
+            "127.0.0.1:17117",
+            "4237 packets",
+            "0.12345",
+            "--max-trials 100000",
+        ] {
+            assert_eq!(counts(same), same);
         }
     }
 

@@ -197,28 +197,29 @@ impl<'a> SearchSummary<'a> {
     /// is doubted.
     pub(crate) fn headline(&self, goal: usize, unit: bool) -> Option<String> {
         let with = |load: f64| if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
+        let at_least = |load: f64| format!("≥{JOIN}{}", with(self.loads.floor(load)));
+        let less = |load: f64| format!("<{JOIN}{}", with(self.loads.ceil(load)));
         if let Some(denied) = self.standings[goal].denied() {
             return Some(match (denied.low_pps, denied.high_pps) {
                 (Some(low), Some(high)) => format!("{} to {}", self.loads.bare(low), with(high)),
-                (Some(low), None) => format!("≥{JOIN}{}", with(low)),
-                (None, Some(high)) => format!("<{JOIN}{}", with(high)),
+                (Some(low), None) => at_least(low),
+                (None, Some(high)) => less(high),
                 (None, None) => "unknown".into(),
             });
         }
         let answer = &self.answers[goal];
         if self.standings[goal] == Standing::BelowMinimum {
-            return Some(format!("<{JOIN}{}", with(self.search.min_load_pps)));
+            return Some(less(self.search.min_load_pps));
         }
         if let (Standing::Wide, None) = (&self.standings[goal], answer.headline_pps()) {
-            let below = || answer.upper_pps.map(|upper| format!("<{JOIN}{}", with(upper)));
-            return answer.lower_pps.map(|lower| format!("≥{JOIN}{}", with(lower))).or_else(below);
+            return answer.lower_pps.map(at_least).or_else(|| answer.upper_pps.map(less));
         }
         let load = answer.headline_pps()?;
         let more = matches!(
             self.standings[goal],
             Standing::AtMaximum | Standing::GeneratorLimited | Standing::TargetStarved
         );
-        Some(if more { format!("≥{JOIN}{}", with(load)) } else { with(load) })
+        Some(if more { at_least(load) } else { with(load) })
     }
 
     /// How sure the answer is, and what that means: the words of the table, then why.
@@ -228,6 +229,19 @@ impl<'a> SearchSummary<'a> {
             Some(why) => format!("{}: {why}", standing.short()),
             None => standing.short().into_owned(),
         }
+    }
+
+    /// The answers that do not stand, and why: those of which the same is to be said together.
+    pub(crate) fn unsettled(&self) -> Vec<(Vec<usize>, String)> {
+        let mut said: Vec<(Vec<usize>, String)> = Vec::new();
+        for goal in (0..self.answers.len()).filter(|&goal| !self.standings[goal].settled()) {
+            let words = self.standing_words(goal);
+            match said.iter_mut().find(|(_, known)| *known == words) {
+                Some((goals, _)) => goals.push(goal),
+                None => said.push((vec![goal], words)),
+            }
+        }
+        said
     }
 
     /// Whether more is known than the words of the table.
@@ -275,7 +289,8 @@ impl<'a> SearchSummary<'a> {
     fn why(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
         let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
-        let at_least = || format!("the target does at least {}", load(answer.lower_pps));
+        let least = |lower: Option<f64>| load(lower.map(|lower| self.loads.floor(lower)));
+        let at_least = || format!("the target does at least {}", least(answer.lower_pps));
         Some(match &self.standings[goal] {
             Standing::Regular => {
                 "a load that met the goal and one that did not are as close as was asked for".into()
@@ -284,7 +299,7 @@ impl<'a> SearchSummary<'a> {
             Standing::Wide => "the interval is wider than was asked for; search longer (--budget)".into(),
             Standing::AtMaximum => format!("{}, the highest load allowed; raise --max-load", at_least()),
             Standing::BelowMinimum => {
-                let least = load(Some(self.search.min_load_pps));
+                let lowest = load(Some(self.search.min_load_pps));
                 match self.lost_at_any_load() {
                     Some(lost) => {
                         let [low, above] = lost.map(|(load, ratio)| {
@@ -295,12 +310,12 @@ impl<'a> SearchSummary<'a> {
                             false => "; dropline trial and dropline explain say where packets are lost",
                         };
                         format!(
-                            "the goal fails even at {least}, the lowest load allowed, and about as much is lost far above ({low}, \
+                            "the goal fails even at {lowest}, the lowest load allowed, and about as much is lost far above ({low}, \
                              {above}): look for a cause that is not the load{next}"
                         )
                     }
                     None => format!(
-                        "the goal fails even at {least}, the lowest load allowed ({}); lower --min-load",
+                        "the goal fails even at {lowest}, the lowest load allowed ({}); lower --min-load",
                         self.at_the_lowest_load(answer)
                     ),
                 }
@@ -310,17 +325,18 @@ impl<'a> SearchSummary<'a> {
             }
             Standing::GeneratorLimited => match self.failed_by_itself(answer) {
                 Some(upper) => format!(
-                    "trials between {} and {} say more of this machine than of the target: it takes the one and fails the other",
+                    "trials between {} and {} say more of this machine than of the target, which takes the first of these \
+                     loads and fails at the second",
                     load(answer.lower_pps),
                     self.loads.with_unit(upper)
                 ),
                 None => format!("the upper bound is our generator's, {}", at_least()),
             },
             Standing::TargetStarved => {
-                let least = answer
+                let also = answer
                     .lower_pps
-                    .map_or_else(String::new, |lower| format!("; it does at least {}", load(Some(lower))));
-                format!("not valid, other programs ran there{least}")
+                    .map_or_else(String::new, |lower| format!("; it does at least {}", least(Some(lower))));
+                format!("not valid, other programs ran there{also}")
             }
             Standing::Unfinished => unfinished_words(self.record).into(),
             Standing::BrokenOff { more, .. } => more.clone(),
@@ -334,7 +350,9 @@ impl<'a> SearchSummary<'a> {
                     ),
                     None => format!("the bounds {stated} are what single trials showed"),
                 };
-                format!("{}; {so}", denied.why)
+                let same = (denied.low_pps, denied.high_pps) == (answer.lower_pps, answer.upper_pps);
+                let is_nothing = answer.lower_pps.is_none() && answer.upper_pps.is_none();
+                if same || is_nothing { denied.why.into() } else { format!("{}; {so}", denied.why) }
             }
             Standing::Other(_) => return None,
         })
@@ -356,15 +374,16 @@ impl<'a> SearchSummary<'a> {
         }
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
-        let narrow = match outlook.narrow_budget_s > SOON * self.elapsed_s() {
-            true if self.has_outages() => format!("{asked} is out of reach by time alone"),
-            true => format!(
-                "{asked} is out of reach by time alone, and longer trials (trial=5s behind the goal) may reach it"
-            ),
-            false => {
-                let budget = round_up(outlook.narrow_budget_s);
-                format!("{asked} takes about --budget {budget:.0}s")
+        let takes = outlook.narrow_budget_s;
+        let narrow = match takes / self.elapsed_s() {
+            times if times > EVER => {
+                format!("{asked} is out of reach (width=2% behind the goal asks for less)")
             }
+            // No square root is sure so far ahead.
+            times if times > SOON => {
+                format!("{asked} would take some {} (--budget {:.0}s)", long_time(takes), round_up(takes))
+            }
+            _ => format!("{asked} takes about --budget {:.0}s", round_up(takes)),
         };
         if outlook.narrow_budget_s <= outlook.budget_s {
             return Some(format!("{wide}{narrow}"));
@@ -386,11 +405,8 @@ impl<'a> SearchSummary<'a> {
             Some(EndWord::Done) if self.has_outages() => {
                 "what fails at any load has to be mended before a limit shows"
             }
-            _ if self.has_outages() => "a longer search (--budget) would make it more precise",
             Some(EndWord::Done) => "longer trials (trial=5s behind the goal) may make it more precise",
-            _ => {
-                "a longer search (--budget) would make it more precise, and so may longer trials (trial=5s behind the goal)"
-            }
+            _ => "a longer search (--budget) would make it more precise",
         }
     }
 
@@ -424,9 +440,20 @@ impl<'a> SearchSummary<'a> {
     }
 }
 
-/// What takes more than so many times as long as the search took is not worth a number: nobody waits for it, and no square root
-/// holds so far.
+/// What takes more than so many times as long as the search took is told roughly.
 const SOON: f64 = 10.0;
+/// What takes more than so many times as long is not offered at all.
+const EVER: f64 = 100.0;
+
+/// A time that nobody counts in seconds, rounded up: `24 min`, `2.5 h`.
+fn long_time(seconds: f64) -> String {
+    let told = |value: f64, unit: &str| format!("{}{JOIN}{unit}", number::digits(round_up(value), 2));
+    match seconds {
+        _ if seconds < 120.0 => told(seconds, "s"),
+        _ if seconds < 7200.0 => told(seconds / 60.0, "min"),
+        _ => told(seconds / 3600.0, "h"),
+    }
+}
 
 /// Colours that the palette has; further goals share the last.
 fn palette(place: usize) -> usize {

@@ -14,6 +14,25 @@ pub(crate) fn is_overheard(record: &Record) -> bool {
     record.header.verb == "watch"
 }
 
+/// Whether frames go in at one interface and come out at another: nothing comes back, and no socket takes anything.
+pub(crate) fn is_of_frames(record: &Record) -> bool {
+    record.header.target.starts_with("link:")
+}
+
+/// Packets of a trial that came otherwise than they were sent, and those that our own end lost, with what each kind is called.
+pub(crate) fn otherwise(record: &Record, trial: &TrialLine) -> [(&'static str, Option<Count>); 4] {
+    let [shorter, longer, changed, ours] = match is_of_frames(record) {
+        true => ["came out shorter", "came out longer", "came out changed", "lost at our own end"],
+        false => ["came back shorter", "came back longer", "came back changed", "lost by our own socket"],
+    };
+    [
+        (shorter, trial.reply_truncated),
+        (longer, trial.reply_extended),
+        (changed, trial.reply_changed),
+        (ours, Some(trial.generator_lost)),
+    ]
+}
+
 /// Whether packets move, which have a size and may come back late; samples, timers and cycles have neither.
 pub(crate) fn is_traffic(record: &Record) -> bool {
     record.header.load_unit == LoadUnit::Packets
@@ -51,6 +70,16 @@ pub(crate) fn traffic_words(record: &Record) -> String {
         number::bytes(profile.packet_bytes.into()),
         number::bytes(profile.frame_bytes.into())
     );
+    if let Some(mean) = profile.packet_mean_bytes {
+        let frame = mean + f64::from(profile.frame_bytes) - f64::from(profile.packet_bytes);
+        words = format!(
+            "{} arrivals, payloads of several lengths: up to {}, in the mean {} ({} frames)",
+            arrival_words(&profile.arrival),
+            number::bytes(profile.packet_bytes.into()),
+            number::bytes(mean.round() as u64),
+            number::bytes(frame.round() as u64)
+        );
+    }
     if profile.streams.len() > 1 {
         words.push_str(&format!(", {}", number::plural(profile.streams.len() as u64, "stream")));
     }
@@ -89,8 +118,12 @@ pub(crate) fn waits_words(record: &Record) -> String {
         None => format!("{} in full", number::seconds(profile.drain_s)),
     };
     let rest = if profile.rest_s == 0.0 { "none".into() } else { number::seconds(profile.rest_s) };
+    let learning = match is_of_frames(record) {
+        true => "learning frames before each trial and once a second in it",
+        false => "no learning frames",
+    };
     format!(
-        "after the last departure {drain}; before the next trial {rest}; no learning frames (RFC 2544 §23: \
+        "after the last departure {drain}; before the next trial {rest}; {learning} (RFC 2544 §23: \
          2{JOIN}s and 5{JOIN}s, learning frames first)"
     )
 }
@@ -106,7 +139,7 @@ pub(crate) fn lost_at<'a>(trials: impl IntoIterator<Item = &'a TrialLine>) -> Ve
         return Vec::new();
     }
     let mut places: Vec<(String, u64)> =
-        places.into_iter().map(|(place, count)| (place.replace('_', " "), count)).collect();
+        places.into_iter().map(|(place, count)| (dropline_record::place_words(place), count)).collect();
     places.sort_by_key(|(place, count)| (place == "unexplained", std::cmp::Reverse(*count)));
     places
 }

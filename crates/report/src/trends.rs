@@ -4,7 +4,8 @@ use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
 use crate::prose::date;
 use dropline_record::{
-    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, Quantity, SILENT, SeriesLine, Trends,
+    VerdictWord,
 };
 
 /// The answer in a sentence.
@@ -15,45 +16,90 @@ pub(crate) fn first_line(trends: &Trends) -> String {
     let farthest = |one: &&(&SeriesLine, News<'_>), other: &&(&SeriesLine, News<'_>)| {
         one.1.size.abs().total_cmp(&other.1.size.abs())
     };
+    let what = noun(trends);
     if let Some((series, worst)) = sure(VerdictWord::Regressed).max_by(farthest) {
         let others = match sure(VerdictWord::Regressed).count() - 1 {
             0 => String::new(),
-            1 => ", and so did another limit".into(),
-            more => format!(", and so did {more} other limits"),
+            1 => format!(", and another {what} got worse"),
+            more => format!(", and {more} other {what}s got worse"),
         };
-        return format!("REGRESSED: {} fell by {}{others}", limit(series), at(worst));
+        return format!(
+            "REGRESSED: {} {}{}{others}",
+            subject(series),
+            moved(worst),
+            back(series, worst, trends)
+        );
     }
     if let Some((series, news)) = news.iter().find(|(_, news)| news.suspected) {
         return format!(
             "SUSPECTED: {} seems to have moved by {} at {}: measure again now",
-            limit(series),
+            subject(series),
             change(news.size),
             date(news.at)
         );
     }
+    if let Some(series) = trends.series.iter().find(|series| series.silent >= SILENT) {
+        return format!(
+            "NOT KNOWN: the newest {} searches of {} for {} say no limit",
+            series.silent, series.target, series.goal
+        );
+    }
     if let Some((series, best)) = sure(VerdictWord::Improved).max_by(farthest) {
-        return format!("IMPROVED: {} rose by {}", limit(series), at(best));
+        return format!("IMPROVED: {} {}", subject(series), moved(best));
+    }
+    if let Some((series, open)) = sure(VerdictWord::NoEvidence).max_by(farthest) {
+        return format!(
+            "UNDECIDED: {} {}, and whether that is more than {} is not known yet",
+            subject(series),
+            moved(open),
+            percent(trends.smallest_effect)
+        );
     }
     let told = trends.series.iter().filter(|series| series.scatter.is_some()).count();
     match told {
-        0 => "TOO FEW NIGHTS: no history has the 8 that tell whether a limit moved".into(),
+        0 => format!("TOO FEW NIGHTS: no history has the 8 that tell whether a {what} moved"),
         _ if trends.series.iter().any(|series| series.has_changed()) => {
             format!(
-                "NOTHING NEW: no limit moved that matters and is not known, in {}",
+                "NOTHING NEW: no {what} moved that matters and is not known, in {}",
                 of_histories(trends, told)
             )
         }
-        _ => format!("STEADY: no limit moved, in {}", of_histories(trends, told)),
+        _ => format!("STEADY: no {what} moved, in {}", of_histories(trends, told)),
     }
 }
 
-/// `the limit of sim:hard for no loss`.
-fn limit(series: &SeriesLine) -> String {
-    format!("the limit of {} for {}", series.target, series.goal)
+/// What moves or does not: all of them are limits, or any number.
+fn noun(trends: &Trends) -> &'static str {
+    let are_limits = trends.series.iter().all(|series| series.quantity == Quantity::Limit);
+    if are_limits { "limit" } else { "number" }
 }
 
-fn at(news: &News<'_>) -> String {
-    format!("{} at {}", percent(news.size.abs()), date(news.at))
+/// `the limit of sim:hard for no loss`, `the p99 of delays at 100 kpps of sim:queue`.
+fn subject(series: &SeriesLine) -> String {
+    match series.quantity {
+        Quantity::Limit => format!("the limit of {} for {}", series.target, series.goal),
+        _ => format!("the {} of {}", series.goal, series.target),
+    }
+}
+
+/// That a level which moved is as it was before.
+fn back(series: &SeriesLine, news: &News<'_>, trends: &Trends) -> &'static str {
+    let since = news.since.unwrap_or(news.at);
+    let before =
+        series.segments.iter().rfind(|segment| segment.to.as_str() <= since && segment.to.as_str() < news.at);
+    let is_back = before.zip(series.segments.last()).is_some_and(|(before, last)| {
+        last.from.as_str() > news.at && (last.level / before.level - 1.0).abs() < trends.smallest_effect
+    });
+    if is_back { ", and is back where it was" } else { "" }
+}
+
+fn moved(news: &News<'_>) -> String {
+    let way = if news.size < 0.0 { "fell" } else { "rose" };
+    let size = percent(news.size.abs());
+    match news.since {
+        Some(since) => format!("{way} by {size} from {} to {}", date(since), date(news.at)),
+        None => format!("{way} by {size} at {}", date(news.at)),
+    }
 }
 
 fn plural_histories(count: usize) -> String {
@@ -71,12 +117,40 @@ fn of_histories(trends: &Trends, told: usize) -> String {
 
 /// The level of the last nights, and between which loads they lie.
 pub(crate) fn level(series: &SeriesLine) -> Option<String> {
-    let (last, loads) = (series.segments.last()?, loads(series));
+    let last = series.segments.last()?;
     let of_level = |point: &&PointLine| point.at >= last.from && point.at <= last.to;
     let nights = || series.points.iter().filter(of_level).map(|point| point.value);
-    let words = loads.with_unit(last.level);
+    let count =
+        |of: fn(&PointLine) -> bool| series.points.iter().filter(of_level).filter(|point| of(point)).count();
+    let all = count(|_| true);
+    let end = match () {
+        () if 2 * count(|point| point.low.is_some() && point.high.is_none()) > all => "at least ",
+        () if 2 * count(|point| point.high.is_some() && point.low.is_none()) > all => "at most ",
+        () => "",
+    };
     let (low, high) = (nights().reduce(f64::min)?, nights().reduce(f64::max)?);
-    Some(format!("{words}, its nights from {} to {}", loads.bare(low), loads.bare(high)))
+    let loads = loads_of(series, low, high);
+    let words = format!("{end}{}", loads.with_unit(last.level));
+    // What differs from night to night is more than any night is unsure of: then a level is in few of their intervals.
+    let ends = |point: &PointLine| point.low.zip(point.high);
+    let intervals: Vec<(f64, f64)> = series.points.iter().filter(of_level).filter_map(ends).collect();
+    let holding = intervals.iter().filter(|(low, high)| (*low..=*high).contains(&last.level)).count();
+    let apart = match intervals.len() {
+        0 => String::new(),
+        all if 2 * holding >= all => String::new(),
+        all => {
+            format!("; {holding} of their {all} intervals hold it: nights differ by more than each is unsure")
+        }
+    };
+    Some(format!("{words}, its nights from {} to {}{apart}", loads.bare(low), loads.bare(high)))
+}
+
+/// What stands beside a history: the target that was measured with it and is taken out.
+pub(crate) fn reference(series: &SeriesLine) -> Option<String> {
+    let reference = series.reference.as_ref()?;
+    Some(format!(
+        "{reference} is taken out: each night is divided by what that of its night was above its median"
+    ))
 }
 
 /// `−9.1 %`.
@@ -137,7 +211,8 @@ pub(crate) fn nights(line: &ChangeLine) -> String {
 
 pub(crate) fn drift(line: &DriftingLine) -> String {
     format!(
-        "from {} to {}: {} [{}, {}], {}{}, id {}",
+        "{}from {} to {}: {} [{}, {}], {}{}, id {}",
+        if line.together { "changes that do not matter alone, together, " } else { "" },
         date(&line.from),
         date(&line.to),
         change(line.size),
@@ -147,6 +222,12 @@ pub(crate) fn drift(line: &DriftingLine) -> String {
         if line.acknowledged { ", acknowledged" } else { "" },
         line.id
     )
+}
+
+/// The level of the last nights, in its own unit.
+pub(crate) fn level_now(series: &SeriesLine) -> Option<String> {
+    let level = series.segments.last()?.level;
+    Some(loads_of(series, level, level).with_unit(level))
 }
 
 /// How many nights, between when.
@@ -169,6 +250,16 @@ pub(crate) fn spikes(series: &SeriesLine) -> String {
     series.spikes.iter().map(|at| date(at)).collect::<Vec<_>>().join(", ")
 }
 
+/// That the newest searches say nothing.
+pub(crate) fn silent(series: &SeriesLine) -> Option<String> {
+    let searches = match series.silent {
+        0 => return None,
+        1 => "the newest search says no limit".to_owned(),
+        count => format!("the newest {count} searches say no limit"),
+    };
+    Some(format!("{searches}, so what it is now is not known; why is said of each under \"left out\""))
+}
+
 /// What was made of the nights' intervals; `None` where nothing is to be said.
 pub(crate) fn widths(series: &SeriesLine) -> Option<&'static str> {
     match series.widths.as_str() {
@@ -182,8 +273,36 @@ pub(crate) fn widths(series: &SeriesLine) -> Option<&'static str> {
     }
 }
 
-/// How the loads of a history are written.
+/// How the numbers of a history are written.
 pub(crate) fn loads(series: &SeriesLine) -> Loads {
-    let highest = series.points.iter().map(|point| point.value).fold(0.0, f64::max);
-    Loads::of(series.load_unit, [], highest)
+    let values = || series.points.iter().map(|point| point.value);
+    let highest = values().fold(0.0, f64::max);
+    match series.quantity {
+        Quantity::Limit => Loads::of(series.load_unit, [], highest),
+        Quantity::Delivered => Loads::of_shares(values().fold(1.0, f64::min)),
+        Quantity::Percentile(_) => Loads::of_times(highest),
+        Quantity::Core | Quantity::HighPercentile => Loads::of_ratios(highest),
+    }
+}
+
+/// How the numbers of one level are written: in the unit of that level, as fine as its nights differ.
+fn loads_of(series: &SeriesLine, low: f64, high: f64) -> Loads {
+    match series.quantity {
+        Quantity::Limit => Loads::of(series.load_unit, [], high).as_fine_as_step((high - low) / 5.0),
+        _ => loads(series),
+    }
+}
+
+/// The name of an axis: `limit, Mpps`.
+pub(crate) fn axis(series: &SeriesLine) -> String {
+    let what = match series.quantity {
+        Quantity::Limit => "limit".to_owned(),
+        Quantity::Delivered => "came back".into(),
+        Quantity::Percentile(_) => series.quantity.word(),
+        Quantity::Core | Quantity::HighPercentile => "B ÷ A".into(),
+    };
+    match loads(series).unit {
+        "" => what,
+        unit => format!("{what}, {unit}"),
+    }
 }

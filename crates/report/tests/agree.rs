@@ -133,6 +133,7 @@ fn series(nights: usize, told: bool) -> SeriesLine {
         low: None,
         value: 8.23e6 + night as f64 * 1e5,
         high: None,
+        reference: None,
         labels: Default::default(),
     };
     let last = nights.saturating_sub(1);
@@ -140,8 +141,10 @@ fn series(nights: usize, told: bool) -> SeriesLine {
     SeriesLine {
         id: "x".into(),
         target: "sim:noisy".into(),
-        loss_ratio: 0.0,
+        quantity: dropline_record::Quantity::Limit,
+        loss_ratio: Some(0.0),
         goal: "no loss".into(),
+        reference: None,
         load_unit: dropline_record::LoadUnit::Packets,
         machine: "m".into(),
         dropline: "0.1.0".into(),
@@ -152,6 +155,7 @@ fn series(nights: usize, told: bool) -> SeriesLine {
         marks: Vec::new(),
         segments: if told { vec![segment] } else { Vec::new() },
         widths: "used".into(),
+        silent: 0,
         scatter: told.then_some(0.01),
         likeness: told.then_some(0.0),
     }

@@ -166,7 +166,7 @@ fn no_title_or_caption_claims_what_a_doubt_denies() {
     assert!(
         !page.contains("Brackets hold") && !page.contains(" known to ") && !page.contains("believed, 95")
     );
-    assert!(page.contains("<h2>No goal is beyond doubt</h2>"));
+    assert!(page.contains("<h2>Every limit is doubted</h2>"));
     let both = text_many(&[record.clone(), record], Style { width: 200, ..Style::default() });
     assert!(both.contains("2 of 2 searches: doubted"), "{both}");
 }

@@ -266,7 +266,7 @@ fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
     let text = said(&found);
     for words in [
         "The target's socket dropped none of these, and no counter on the way has any: the target's program took them",
-        "It is offered more than it can serve (rho 1.6), and a queue of 63 packets loses about as many (M/D/1/K: 1 250).",
+        "It is offered 1.6 times what it can serve, and a queue of 63 packets loses about as many (1 250).",
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");
     }

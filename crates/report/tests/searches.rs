@@ -88,17 +88,38 @@ fn an_error_that_is_too_long_for_a_table_is_said_once_and_not_in_each_cell() {
 }
 
 #[test]
-fn a_time_of_days_is_not_offered_as_what_a_search_would_take() {
+fn a_time_of_hours_is_told_roughly_and_one_of_days_is_not_offered_as_what_a_search_would_take() {
     let mut record = without_lower_end(0, 0);
     let elapsed = record.result.as_ref().unwrap().elapsed_s;
-    let outlook = |times: f64| {
-        Some(OutlookLine { budget_s: 2.0 * elapsed, width: 0.5, narrow_budget_s: times * elapsed })
+    let mut said_of = |times: f64| {
+        let outlook = OutlookLine { budget_s: 2.0 * elapsed, width: 0.5, narrow_budget_s: times * elapsed };
+        record.result.as_mut().unwrap().goals[1].outlook = Some(outlook);
+        shown(&record)
     };
-    record.result.as_mut().unwrap().goals[1].outlook = outlook(9.0);
-    assert!(shown(&record).contains(" takes about "), "{}", shown(&record));
-    record.result.as_mut().unwrap().goals[1].outlook = outlook(4000.0);
-    let said = shown(&record);
-    assert!(said.contains("out of reach by time alone") && !said.contains(" takes about "), "{said}");
+    assert!(said_of(9.0).contains(" takes about "));
+    let said = said_of(40.0);
+    assert!(said.contains(" would take some ") && said.contains(" (--budget "), "{said}");
+    let said = said_of(4000.0);
+    assert!(said.contains("is out of reach (width=2% behind the goal asks for less)"), "{said}");
+    assert!(!said.contains(" takes about ") && !said.contains("longer trials"), "{said}");
+}
+
+/// An answer that its own side ended, with a lower end that three digits round upwards.
+#[test]
+fn what_all_goals_share_is_said_once_and_at_least_is_never_more_than_is_known() {
+    let mut record = without_lower_end(0, 0);
+    let result = record.result.as_mut().unwrap();
+    for answer in &mut result.goals {
+        (answer.result, answer.why, answer.level) =
+            (ResultWord::Irregular, Some(ReasonWord::TargetStarved), None);
+        (answer.lower_pps, answer.upper_pps) = (Some(9152.146), Some(11_800.0));
+        (answer.median_pps, answer.conditional_throughput_pps) = (None, None);
+    }
+    let said = line(&record);
+    assert_eq!(said.matches("kept the target from its CPU").count(), 1, "{said}");
+    assert!(said.contains("at least 9.1 kpps") && !said.contains("9.2"), "{said}");
+    assert_eq!(shown(&record).matches("other programs ran there").count(), 1, "{}", shown(&record));
+    assert!(shown(&record).contains("(both goals)"), "{}", shown(&record));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::explanation::{Order, order, order_once_more};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Trial};
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// A target that found its pace within this share of the search was warming up.
@@ -24,6 +25,10 @@ const OUT: f64 = 0.9;
 const WHOLE: f64 = 0.01;
 /// So many of both.
 const OUTAGES: usize = 2;
+/// So many standard deviations above the mean of ranks, and trials of which nothing came through are those of higher loads.
+const HIGHER: f64 = 2.0;
+/// A limit that scatters is passed at no load so many times the middle half of such loads below them.
+const SCATTERS: f64 = 3.0;
 /// So many trials that show what they let through are a group.
 const GROUP: usize = 3;
 /// And two groups are apart by more than so many times what most of either differ by.
@@ -102,20 +107,39 @@ impl Steadiness {
 }
 
 /// That of some trials nearly nothing came through, at loads of which others lost next to nothing: those of no higher loads are
-/// compared, of any length, for no buffer takes a whole trial.
+/// compared, of any length, for no buffer takes a whole trial. Where they are those of the higher loads, and none lie far below the
+/// others, a limit that scatters explains them, above which the target breaks down.
 fn outages(seen: &[Seen]) -> Option<Caveat> {
     let whole = || seen.iter().filter(|one| one.loss_ratio() <= WHOLE);
     let most = whole().map(|one| one.pps).fold(0.0, f64::max);
     let out: Vec<&Seen> = seen.iter().filter(|one| one.loss_ratio() >= OUT && one.pps <= most).collect();
     let lowest = out.iter().map(|one| one.pps).min_by(f64::total_cmp)?;
     let good = whole().filter(|one| one.pps >= lowest).count();
-    (out.len() >= OUTAGES && good >= OUTAGES).then(|| Caveat::Outages {
+    let mut loads: Vec<f64> = out.iter().map(|one| one.pps).collect();
+    loads.sort_by(f64::total_cmp);
+    let [low, high] = [loads.len() / 4, loads.len() * 3 / 4].map(|place| loads[place]);
+    let far_below = low - SCATTERS * (high - low);
+    let is_limit = loads.iter().filter(|&&pps| pps < far_below).count() < OUTAGES
+        && are_higher(&out, &whole().collect::<Vec<_>>());
+    (out.len() >= OUTAGES && good >= OUTAGES && !is_limit).then(|| Caveat::Outages {
         trials: out.len() as u64,
         good: good as u64,
         lowest_pps: lowest,
         borne_pps: most,
         least_lost: out.iter().map(|one| one.loss_ratio()).fold(1.0, f64::min),
     })
+}
+
+/// Whether some trials are those of higher loads, by the sum of their ranks (Mann and Whitney).
+fn are_higher(some: &[&Seen], others: &[&Seen]) -> bool {
+    let above = |one: &Seen, other: &Seen| match one.pps.total_cmp(&other.pps) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
+    };
+    let found: f64 = some.iter().flat_map(|one| others.iter().map(move |other| above(one, other))).sum();
+    let (some, others) = (some.len() as f64, others.len() as f64);
+    found - some * others / 2.0 > HIGHER * (some * others * (some + others + 1.0) / 12.0).sqrt()
 }
 
 /// That what trials leave comes into the next ones.
@@ -318,6 +342,31 @@ mod tests {
         let out = said((0..30).map(|place| if place % 3 == 0 { (9_000, 8_990) } else { FAST }));
         assert!(matches!(out, Some(Caveat::Outages { trials: 10, good: 20, .. })), "{out:?}");
         assert_eq!(said((0..30).map(|place| if place % 3 == 0 { (900_000, 890_000) } else { FAST })), None);
+    }
+
+    #[test]
+    fn a_limit_that_scatters_and_above_which_the_target_breaks_down_is_no_outage_unless_trials_fail_far_below()
+     {
+        let scattered = |number| {
+            let mut chance = seed::generator(number);
+            (0..150)
+                .map(|_| {
+                    let offered = chance.random_range(980_000..1_020_000);
+                    let limit = chance.random_range(990_000..1_010_000);
+                    (offered, if offered > limit { offered * 19 / 20 } else { 0 })
+                })
+                .collect::<Vec<_>>()
+        };
+        for number in 0..50 {
+            let mut trials = scattered(number);
+            let told = said(trials.clone());
+            assert!(!matches!(told, Some(Caveat::Outages { .. })), "{number}: {told:?}");
+            for at in [7, 17, 27] {
+                trials[at] = (800_000 + 10 * at as u64, 790_000);
+            }
+            let told = said(trials);
+            assert!(matches!(told, Some(Caveat::Outages { .. })), "{number}: {told:?}");
+        }
     }
 
     /// Loads that fall, as those of a bisection may: only the later trial of a pair can be the worse one.

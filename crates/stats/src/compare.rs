@@ -17,6 +17,7 @@ mod wandering;
 mod width;
 
 pub use judgement::{Answer, Verdict};
+pub use loss::wilson;
 pub use width::WidthRatio;
 
 use crate::Binned;

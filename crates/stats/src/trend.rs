@@ -138,16 +138,27 @@ impl Trend {
         if nights.len() < FEWEST_NIGHTS {
             return None;
         }
-        let row = Weighted::of(nights);
-        let (levels, noise) = tested::kept(&row, &places::proposed(&row));
+        let mut row = Weighted::of(nights);
+        // Where each night has its own machine, no level has a second night.
+        let ends = row.stretches.iter().skip(1).copied().chain([nights.len()]);
+        if row.stretches.iter().zip(ends).all(|(start, end)| end - start < FEWEST_NIGHTS) {
+            return None;
+        }
+        let (levels, _) = tested::kept(&row, &places::proposed(&row));
+        let starts: Vec<(usize, usize)> = levels.segments().map(|(start, end, _)| (start, end)).collect();
+        row.draw_to(&starts);
+        let levels = Levels::of(&row, &levels.changes().collect::<Vec<_>>());
+        let (noise, _) = Noise::about(&row, &levels);
         let judged = |size: f64, error: f64| Sized::of(size, error * noise.reach(), wanted);
         let ramps = ramps::found(&row, &levels, &noise);
         let changes = levels
             .changes()
             .filter(|change| !ramps.iter().any(|ramp| ramp.holds(*change)))
-            .map(|place| {
+            .map(|place| (place, tested::nights(&row, &levels, place, &noise)))
+            // What may have come with a mark is no news.
+            .filter(|(_, (low, high))| !row.passed.iter().any(|mark| (low..=high).contains(&mark)))
+            .map(|(place, (at_low, at_high))| {
                 let step = tested::Step::of(&row, &levels, place, &noise);
-                let (at_low, at_high) = tested::nights(&row, &levels, place, &noise);
                 let Sized { size, low, high, verdict } = judged(step.size, step.error);
                 let nights_since = levels.end_of(place) - place;
                 Change {
@@ -183,16 +194,21 @@ impl Trend {
 }
 
 /// A size on the scale of ratios.
-struct Sized {
-    size: f64,
-    low: f64,
-    high: f64,
-    verdict: Verdict,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sized {
+    /// A ratio less 1.
+    pub size: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What that says.
+    pub verdict: Verdict,
 }
 
 impl Sized {
     /// Of a difference of logarithms that may be farther by `half`.
-    fn of(size: f64, half: f64, wanted: Wanted) -> Self {
+    pub fn of(size: f64, half: f64, wanted: Wanted) -> Self {
         let [size, low, high] = [size, size - half, size + half].map(f64::exp_m1);
         let above = wanted.smallest_effect.max(0.0);
         let below = -above / (1.0 + above);

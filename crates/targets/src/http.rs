@@ -19,7 +19,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "http://",
     forms: &[(
         "http://HOST:PORT/",
-        "requests to an HTTP server, sent by vegeta or oha: later than the deadline is lost (#deadline=50ms)",
+        "requests to an HTTP server, sent by oha or vegeta: later than the deadline is lost (#deadline=50ms)",
     )],
     parse: |rest| parse(rest).map(Kind::Http),
 };
@@ -73,7 +73,7 @@ fn parse(rest: &str) -> Result<Site, Failure> {
             _ => {
                 let near = nearest(name, &["deadline", "tool"]);
                 return Err(Failure::usage(format!("http:// has no parameter {name:?} behind its #{near}"))
-                    .advice("there are deadline=50ms and tool=vegeta"));
+                    .advice("there are deadline=50ms and tool=oha"));
             }
         }
     }

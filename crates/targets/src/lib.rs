@@ -30,6 +30,7 @@ mod wakeup;
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
+use dropline_trial::quantities::WrittenLoad;
 use dropline_trial::{LoadRange, Packet, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -162,6 +163,36 @@ impl Target {
             _ => return Ok(None),
         };
         found.map(Some)
+    }
+
+    /// The port that its packets go to, as it is written.
+    pub fn port(&self) -> Option<u16> {
+        match &self.kind {
+            Kind::Heartbeat { port, .. } | Kind::Udp { port, .. } => Some(*port),
+            Kind::Service(named) => Some(named.port),
+            _ => None,
+        }
+    }
+
+    /// A load as it is written, in what this target counts; `flag` says where.
+    ///
+    /// # Errors
+    /// If it is of bits, and what is counted has none, or it is none that can be.
+    pub fn load(&self, flag: &str, load: WrittenLoad, packet: Packet) -> Result<Rate, Failure> {
+        let unit = self.load_unit();
+        if matches!(load, WrittenLoad::Bits(_)) && unit != LoadUnit::Packets {
+            let why = format!(
+                "{flag}: a load of {self} is in {unit}, of which nobody knows how many bits they have"
+            );
+            let written = if unit == LoadUnit::Requests { "2krps" } else { "2kHz" };
+            return Err(Failure::usage(why).advice(format!("write how many a second, as {written}")));
+        }
+        load.with(packet).map_err(|why| Failure::usage(format!("{flag}: {why}")))
+    }
+
+    /// Whether packets are sent to it at all, by us or by a program that is told of them: not by a tool that sends requests.
+    pub fn is_of_packets(&self) -> bool {
+        !matches!(self.kind, Kind::Http(_))
     }
 
     /// Whether frames are sent by interfaces of this machine.

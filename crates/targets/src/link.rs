@@ -6,7 +6,7 @@ use dropline_account::{Snapshot, Way};
 use dropline_failure::{Failure, nearest};
 use dropline_fastpath::frame::{Aim, MOST_FLOWS};
 use dropline_fastpath::{Counting, Engine, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop};
-use dropline_traffic::{Counters, Usage};
+use dropline_traffic::{Counters, Course, CourseNews, Usage};
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -100,7 +100,23 @@ fn parse(word: &str) -> Result<Link, Failure> {
             }
         }
     }
+    apart(&link.aim)?;
     Ok(link)
+}
+
+/// Refuses flows that would come from where they go to, or from what no station has: the addresses that follow the first.
+fn apart(aim: &Aim) -> Result<(), Failure> {
+    let (first, flows, to) = (aim.source, aim.flows, aim.destination);
+    let last = first.to_bits().checked_add(u32::from(flows) - 1).map(Ipv4Addr::from_bits);
+    match last.filter(|&last| is_station(last)) {
+        None => Err(Failure::usage(format!(
+            "{flows} flows from {first} on would have addresses that no station has: name a lower one, or fewer flows"
+        ))),
+        Some(last) if (first..=last).contains(&to) => Err(Failure::usage(format!(
+            "frames from {first} to {last} would come from {to} too, where they go to: name src= and dst= further apart, or fewer flows"
+        ))),
+        Some(_) => Ok(()),
+    }
 }
 
 const ADDRESS: &str = "not the IPv4 address of a station";
@@ -115,13 +131,11 @@ fn hops(words: &str, read: impl Fn(&str) -> Option<NextHop>) -> Option<[Option<N
 
 /// An address that one station has.
 fn station(word: &str) -> Option<Ipv4Addr> {
-    let is_one = |address: &Ipv4Addr| {
-        !address.is_unspecified()
-            && !address.is_multicast()
-            && !address.is_broadcast()
-            && !address.is_loopback()
-    };
-    word.parse().ok().filter(is_one)
+    word.parse().ok().filter(|&address| is_station(address))
+}
+
+fn is_station(address: Ipv4Addr) -> bool {
+    !address.is_unspecified() && !address.is_multicast() && !address.is_broadcast() && !address.is_loopback()
 }
 
 /// The hardware address of one station.
@@ -132,6 +146,9 @@ fn hardware(word: &str) -> Option<[u8; 6]> {
 }
 
 pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> Result<Opened, Failure> {
+    if profile.directions.len() > 1 {
+        apart(&link.aim.back())?;
+    }
     let options = LinkOptions {
         engine: link.engine,
         aim: link.aim.clone(),
@@ -146,7 +163,17 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
     let count = || {
         let spaces = ends.map(LinkEnd::namespace);
         let counters = Counters::between([0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())));
-        counters.map(|counters| Box::new(Counted(counters)) as Box<dyn Counting>).ok()
+        let aims = [(Way::Out, link.aim.clone()), (Way::Back, link.aim.back())];
+        let flows = aims
+            .iter()
+            .take(profile.directions.len())
+            .flat_map(|(way, aim)| aim.sampled().map(|flow| (*way, flow)));
+        let course = Course::between(
+            [0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())),
+            flows.collect(),
+        )
+        .ok();
+        counters.map(|counters| Box::new(Counted { counters, course }) as Box<dyn Counting>).ok()
     };
     let usages = {
         let (ends, to) = (ends.map(LinkEnd::clone), [link.aim.source, link.aim.destination]);
@@ -177,24 +204,32 @@ fn known(end: &LinkEnd, to: IpAddr) -> Known {
     Known { used, in_front }
 }
 
-/// The counters of the namespaces between.
-struct Counted(Counters);
+/// The counters of the namespaces between, and what these do with frames.
+struct Counted {
+    counters: Counters,
+    course: Option<Course>,
+}
 
 impl Counting for Counted {
     fn read(&mut self) -> Snapshot {
-        self.0.read()
+        self.counters.read()
     }
 
     fn waiting(&mut self) -> u64 {
-        self.0.waiting()
+        self.counters.waiting()
     }
 
     fn last(&self, way: Way) -> Option<(u64, u32)> {
-        self.0.last(way)
+        self.counters.last(way)
+    }
+
+    fn course(&mut self) -> dropline_fastpath::Course {
+        let CourseNews { forgot, astray } = self.course.as_mut().map(Course::news).unwrap_or_default();
+        dropline_fastpath::Course { forgot, astray }
     }
 
     fn unseen(&self) -> Vec<Caveat> {
-        self.0.unseen().to_vec()
+        self.counters.unseen().to_vec()
     }
 }
 
@@ -284,9 +319,16 @@ mod tests {
             "vlan=4095",
             "flows=0",
             "flows=16385",
+            "src=198.19.0.1",
+            "src=198.18.255.250&flows=8&dst=198.19.0.1",
+            "src=198.18.255.250&flows=100",
+            "src=223.255.255.250&flows=100",
         ] {
             assert_eq!(parse(&format!("a,b?{bad}")).unwrap_err().exit_code(), 2, "{bad}");
         }
+        // What goes back would.
+        let back = parse("a,b?src=10.0.0.5&dst=10.0.0.1&flows=8").unwrap().aim.back();
+        assert_eq!(apart(&back).unwrap_err().exit_code(), 2);
         for bad in ["", "a", "a,", ",b", "a,b,c", "a,b?engine=dpdk", "a,b?used=1", "a,b?engin=xdp", "a/b/c,d"]
         {
             assert_eq!(parse(bad).unwrap_err().exit_code(), 2, "{bad}");

@@ -53,13 +53,8 @@ impl OwnProtocol {
         let payloads = if capture::begins_one(&bytes) {
             let capture = capture::read(&bytes).map_err(|why| wrong(&why))?;
             let not_sent = capture.left_out();
-            let mut datagrams = capture.datagrams;
-            let in_all = datagrams.len();
-            datagrams.retain(|datagram| !datagram.payload.is_empty());
-            // Of a capture from elsewhere, what its first sender asked: a client speaks first.
-            let is_of_here = datagrams.iter().any(|datagram| datagram.port == port);
-            let to = if is_of_here { Some(port) } else { datagrams.first().map(|first| first.port) };
-            datagrams.retain(|datagram| Some(datagram.port) == to);
+            let in_all = capture.datagrams.len();
+            let datagrams = sent_of(capture.datagrams, Some(port));
             if datagrams.is_empty() {
                 let besides =
                     if not_sent.is_empty() { String::new() } else { format!("; it has packets: {not_sent}") };
@@ -98,19 +93,27 @@ pub fn is_words(payload: &str) -> bool {
     payload.starts_with("hex:") || payload.starts_with("text:")
 }
 
-/// When the datagrams of a capture came, in ns: those that went where the first one did. `None` if it is not a capture.
+/// When the datagrams of a capture came that are sent to this port, in ns. `None` if it is not a capture.
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn captured_times(bytes: &[u8]) -> Option<Result<Vec<u64>, String>> {
+pub fn captured_times(bytes: &[u8], port: Option<u16>) -> Option<Result<Vec<u64>, String>> {
     capture::begins_one(bytes).then(|| {
         let datagrams = capture::read(bytes).map_err(|why| why.to_string())?.datagrams;
-        let port = datagrams.first().map(|first| first.port);
-        let theirs = datagrams.iter().filter(|datagram| Some(datagram.port) == port);
-        let mut times: Vec<u64> = theirs.map(|datagram| datagram.time_ns).collect();
-        times.sort_unstable();
-        Ok(times)
+        Ok(sent_of(datagrams, port).iter().map(|datagram| datagram.time_ns).collect())
     })
+}
+
+/// What of a capture is sent, payloads and times alike: what went to this port, or, where nothing did, what went where its first
+/// datagram did, in the order in which it came.
+fn sent_of(mut datagrams: Vec<capture::Datagram>, port: Option<u16>) -> Vec<capture::Datagram> {
+    datagrams.retain(|datagram| !datagram.payload.is_empty());
+    // Of a capture from elsewhere, what its first sender asked: a client speaks first.
+    let here = port.filter(|&port| datagrams.iter().any(|datagram| datagram.port == port));
+    let to = here.or_else(|| datagrams.first().map(|first| first.port));
+    datagrams.retain(|datagram| Some(datagram.port) == to);
+    datagrams.sort_by_key(|datagram| datagram.time_ns);
+    datagrams
 }
 
 /// Whether a payload in words can be read; why not, in words.
@@ -229,6 +232,9 @@ mod tests {
             ("2 payloads in turns, of up to 5 B".into(), "requests of 5 B".into())
         );
         assert_eq!(sent(1), "2 payloads in turns, of up to 5 B", "to the port that was asked first");
+        let times = |port| captured_times(&bytes, port).unwrap().unwrap();
+        assert_eq!((times(Some(7)).len(), times(Some(9)).len()), (2, 1), "as many times as payloads");
+        assert_eq!((times(Some(1)).len(), times(None).len()), (2, 2));
         std::fs::write(&path, &bytes[..30]).unwrap();
         assert!(named.template(7).unwrap_err().to_string().contains("cut off at byte 30"));
     }

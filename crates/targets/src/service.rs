@@ -147,10 +147,11 @@ impl Named {
         }
     }
 
-    /// The size of a packet, which is that of the longest request.
+    /// The size of a packet, which is that of a request.
     pub(super) fn packet(&self) -> Result<Packet, Failure> {
-        let longest = u32::try_from(self.service()?.longest_request()).unwrap_or(u32::MAX);
-        Packet::of_payload(longest.max(Packet::SHORTEST)).map_err(Failure::usage)
+        let service = self.service()?;
+        let longest = u32::try_from(service.longest_request()).unwrap_or(u32::MAX);
+        Packet::of_requests(longest, service.mean_request()).map_err(Failure::usage)
     }
 
     /// Streams by which a load can be told apart, where a reply may take so long.

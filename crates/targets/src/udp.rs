@@ -12,7 +12,9 @@ use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
     Watching, probe,
 };
-use dropline_trial::{Caveat, Measurer, Pace, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
+use dropline_trial::{
+    Caveat, Measurer, Pace, Packet, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of,
+};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -250,7 +252,10 @@ fn patient(profile: &TrafficProfile, round_trip_ns: Option<u64>) -> TrafficProfi
 /// If the system does not give the sockets, or the user wants to stop.
 pub fn generator_limit(profile: &TrafficProfile, stop: &Arc<AtomicBool>) -> Result<Rate, Failure> {
     let streams = u32::try_from(profile.streams.len()).unwrap_or(u32::MAX);
-    dropline_traffic::generator_limit(profile.packet, streams, stop).map_err(|why| failure(&why))
+    // Our own reflector is sent packets of ours.
+    let bytes = profile.packet.payload_bytes().max(Packet::SHORTEST);
+    let packet = Packet::of_payload(bytes).map_err(Failure::usage)?;
+    dropline_traffic::generator_limit(packet, streams, stop).map_err(|why| failure(&why))
 }
 
 pub(super) fn resolve(host: &str, port: u16, scheme: &str) -> Result<SocketAddr, Failure> {

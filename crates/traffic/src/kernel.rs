@@ -2,6 +2,7 @@
 
 pub mod addresses;
 pub(crate) mod between;
+pub mod course;
 pub(crate) mod cpu_time;
 pub(crate) mod diag;
 pub(crate) mod firewall;

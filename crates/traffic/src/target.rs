@@ -66,7 +66,7 @@ impl UdpTarget {
         match self.reply {
             Reply::Service(service) => {
                 let longest = u32::try_from(service.longest_request()).unwrap_or(u32::MAX);
-                Packet::of_payload(longest.max(Packet::SHORTEST)).unwrap_or(wished)
+                Packet::of_requests(longest, f64::from(longest)).unwrap_or(wished)
             }
             Reply::Echo | Reply::Any | Reply::None => wished,
         }

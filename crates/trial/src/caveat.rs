@@ -246,6 +246,15 @@ pub enum Caveat {
         /// Packets that came back with other bytes.
         changed: u64,
     },
+    /// Frames came out of a device otherwise than they went in: such frames are lost.
+    FramesDiffer {
+        /// Frames that came out shorter.
+        truncated: u64,
+        /// Frames that came out longer.
+        extended: u64,
+        /// Frames that came out with other bytes.
+        changed: u64,
+    },
     /// A service sent what does not answer the requests that it was sent.
     RepliesUnlike {
         /// Those that ended too early.
@@ -288,6 +297,13 @@ pub enum Caveat {
         ambiguous: u64,
         /// Of so many replies.
         replies: u64,
+    },
+    /// Some requests have two replies and others none.
+    RepliesTwice {
+        /// Replies to requests that had one already.
+        duplicated: u64,
+        /// Requests without one.
+        lost: u64,
     },
     /// A service refused by a rule of its own: that is not loss, and nobody got what he asked for.
     RepliesRefuse {
@@ -768,11 +784,13 @@ impl Caveat {
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::RepliesDiffer { .. } => "replies_differ",
+            Self::FramesDiffer { .. } => "frames_differ",
             Self::RepliesUnlike { .. } => "replies_unlike",
             Self::RepliesElsewhere { .. } => "replies_elsewhere",
             Self::RepliesRelayed { .. } => "replies_relayed",
             Self::RepliesInOrder { .. } => "replies_in_order",
             Self::RepliesAmbiguous { .. } => "replies_ambiguous",
+            Self::RepliesTwice { .. } => "replies_twice",
             Self::RepliesRefuse { .. } => "replies_refuse",
             Self::AnswersLimited { .. } => "answers_limited",
             Self::RepliesFail { .. } => "replies_fail",

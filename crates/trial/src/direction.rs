@@ -3,6 +3,12 @@
 use crate::{Delay, Rate};
 use std::collections::BTreeMap;
 
+/// The host that a key of [`LostAt`] names before the place, and the place. What is between two hosts names both:
+/// `router..target/between`.
+pub fn host_and_place(key: &str) -> (Option<&str>, &str) {
+    key.split_once('/').map_or((None, key), |(host, place)| (Some(host), place))
+}
+
 /// Packets lost by place. Places are those of the record's `lost_at`; they sum to the loss.
 pub type LostAt = BTreeMap<String, u64>;
 

@@ -52,7 +52,7 @@ impl WrittenLoad {
     pub fn with(self, packet: Packet) -> Result<Rate, RateError> {
         match self {
             Self::Packets(rate) => Ok(rate),
-            Self::Bits(bits) => Rate::pps(bits / (8.0 * f64::from(packet.frame_bytes()))),
+            Self::Bits(bits) => Rate::pps(bits / (8.0 * packet.mean_frame_bytes())),
         }
     }
 }

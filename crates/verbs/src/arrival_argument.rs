@@ -9,12 +9,12 @@ use dropline_trial::number_of;
 use dropline_trial::{Arrival, Pace, Rate};
 use std::path::Path;
 
-/// Reads an arrival process, and the file of a `replay:`.
+/// Reads an arrival process, and the file of a `replay:`; of a capture, the times of what would be sent to a target with this port.
 ///
 /// # Errors
 /// If there is no such process, its parameters are wrong, or the file holds no departure times.
-pub fn arrival(word: &str) -> Result<Arrival, Failure> {
-    Arrival::parse(word, &mut times).map_err(|why| {
+pub fn arrival(word: &str, port: Option<u16>) -> Result<Arrival, Failure> {
+    Arrival::parse(word, &mut |name| times(name, port)).map_err(|why| {
         let processes: Vec<&str> = KINDS.iter().map(|kind| kind.written).collect();
         Failure::usage(format!("--arrival: {why}")).advice(format!("there are {}", processes.join("  ")))
     })
@@ -25,9 +25,11 @@ pub fn arrival(word: &str) -> Result<Arrival, Failure> {
 ///
 /// # Errors
 /// As [`arrival`].
-pub(crate) fn arrival_of_record(word: &str) -> Result<Arrival, Failure> {
+pub(crate) fn arrival_of_record(word: &str, port: Option<u16>) -> Result<Arrival, Failure> {
     let mut regular = |name: &str| match std::fs::metadata(name) {
-        Ok(found) if found.is_file() => times(name).map_err(|_| "it holds no departure times".to_owned()),
+        Ok(found) if found.is_file() => {
+            times(name, port).map_err(|_| "it holds no departure times".to_owned())
+        }
         Ok(_) => Err("it is not a file".to_owned()),
         Err(why) => Err(format!("cannot be read: {why}")),
     };
@@ -77,13 +79,13 @@ pub fn searchable(arrival: &Arrival) -> Result<(), Failure> {
 pub fn scheduled(arrival: &Arrival) -> Result<(), Failure> {
     if matches!(arrival.pace(), Pace::Closed(_)) {
         return Err(Failure::usage(format!("--arrival: {arrival} is made of processes that send packets"))
-            .advice("they need a udp:// target"));
+            .advice("they need a udp:// target that is sent packets of ours, without --payload"));
     }
     Ok(())
 }
 
 /// Departure times of a `RECORD.packets`, of a capture, or of a text with a number of nanoseconds a line.
-fn times(name: &str) -> Result<Vec<u64>, String> {
+fn times(name: &str, port: Option<u16>) -> Result<Vec<u64>, String> {
     let path = Path::new(name);
     let unread = |why: Unread| format!("cannot be read: {why}");
     if name.ends_with(PacketFile::SUFFIX) {
@@ -100,7 +102,7 @@ fn times(name: &str) -> Result<Vec<u64>, String> {
         return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
     }
     let bytes = reading::bytes(path, reading::MOST_BYTES).map_err(unread)?;
-    if let Some(times) = captured_times(&bytes) {
+    if let Some(times) = captured_times(&bytes, port) {
         return times;
     }
     let text = reading::as_text(bytes).map_err(|why| match why {
@@ -121,10 +123,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("seen.ns");
         std::fs::write(&path, "# ns\n1000\n1500\n9000\n").unwrap();
-        let read = arrival(&format!("replay:{}", path.display())).unwrap();
+        let read = arrival(&format!("replay:{}", path.display()), None).unwrap();
         assert_eq!(load(&read, None).unwrap(), Rate::pps(250_000.0).unwrap());
         std::fs::write(&path, "soon\n").unwrap();
-        let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
+        let why = arrival(&format!("replay:{}", path.display()), None).unwrap_err().to_string();
         assert!(why.contains("line 1 is not a whole number of ns"), "{why}");
     }
 
@@ -141,10 +143,12 @@ mod tests {
             bytes.extend(udp(port));
         }
         std::fs::write(&path, &bytes).unwrap();
-        let read = arrival(&format!("replay:{}", path.display())).unwrap();
+        let read = arrival(&format!("replay:{}", path.display()), None).unwrap();
         assert_eq!(load(&read, None).unwrap(), Rate::pps(100_000.0).unwrap(), "10 us between two to port 7");
+        let why = arrival(&format!("replay:{}", path.display()), Some(9)).unwrap_err().to_string();
+        assert!(why.contains("holds 1 departure times"), "port 9 was asked once: {why}");
         std::fs::write(&path, &bytes[..60]).unwrap();
-        let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
+        let why = arrival(&format!("replay:{}", path.display()), None).unwrap_err().to_string();
         assert!(why.contains("cut off"), "{why}");
     }
 
@@ -157,9 +161,9 @@ mod tests {
         let bytes = PacketFile::to_bytes(1, 7, &times);
         let word = format!("replay:{}", path.display());
         std::fs::write(&path, &bytes).unwrap();
-        arrival(&word).unwrap();
+        arrival(&word, None).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        let why = arrival(&word).unwrap_err().to_string();
+        let why = arrival(&word, None).unwrap_err().to_string();
         assert!(why.contains("cut off or damaged: of 20000 packets"), "{why}");
     }
 
@@ -169,29 +173,32 @@ mod tests {
         let path = directory.path().join("secret");
         std::fs::write(&path, "root:x:0\n").unwrap();
         let word = format!("replay:{}", path.display());
-        assert!(arrival(&word).unwrap_err().to_string().contains("root"), "who types it sees what is wrong");
-        let why = arrival_of_record(&word).unwrap_err();
+        assert!(
+            arrival(&word, None).unwrap_err().to_string().contains("root"),
+            "who types it sees what is wrong"
+        );
+        let why = arrival_of_record(&word, None).unwrap_err();
         assert!(why.exit_code() == 4 && !why.to_string().contains("root"), "{why}");
         // A pipe without a writer would be waited for.
         for device in ["/dev/zero", "/dev/tty", "/"] {
-            let why = arrival_of_record(&format!("replay:{device}")).unwrap_err().to_string();
+            let why = arrival_of_record(&format!("replay:{device}"), None).unwrap_err().to_string();
             assert!(why.contains("it is not a file"), "{why}");
         }
         std::fs::write(&path, "1000\n1500\n9000\n").unwrap();
-        assert_eq!(arrival_of_record(&word).unwrap(), arrival(&word).unwrap());
+        assert_eq!(arrival_of_record(&word, None).unwrap(), arrival(&word, None).unwrap());
     }
 
     #[test]
     fn a_process_with_its_own_clocks_takes_no_load_and_is_not_searched() {
         let asked = Some(Rate::pps(100.0).unwrap());
         for word in ["ticks:n=4,period=20ms", "clients:n=4,think=1ms", "yield:n=4"] {
-            let process = arrival(word).unwrap();
+            let process = arrival(word, None).unwrap();
             assert_eq!(load(&process, asked).unwrap_err().exit_code(), 2, "{word}");
             assert_eq!(searchable(&process).unwrap_err().exit_code(), 2, "{word}");
             assert!(load(&process, None).is_ok(), "{word}");
         }
         assert_eq!(
-            load(&arrival("ticks:n=4,period=20ms").unwrap(), None).unwrap(),
+            load(&arrival("ticks:n=4,period=20ms", None).unwrap(), None).unwrap(),
             Rate::pps(200.0).unwrap()
         );
         assert!(load(&Arrival::poisson(), None).is_err() && searchable(&Arrival::poisson()).is_ok());

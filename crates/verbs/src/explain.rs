@@ -9,7 +9,8 @@ use dropline_failure::{Failure, quoted, quoted_path};
 use dropline_record::{
     BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, PacketsLine, Record, TrialLine,
 };
-use dropline_trial::{Caveat, PacketTimes, Trial, number_of};
+use dropline_targets::Target;
+use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, number_of};
 use std::path::Path;
 
 /// A record with the explanation of its trial's loss.
@@ -40,8 +41,9 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     };
     let trial = &record.trials[at];
     let file = match (&chosen, trial.packets.is_none()) {
-        // A search keeps counts alone: they say where.
+        // A search keeps counts alone, and so do agents: they say where.
         (Some(_), true) => None,
+        (None, true) if !trial.agents.is_empty() => None,
         _ => Some(packets(path, &record, trial)?),
     };
     if let Some(file) = file.as_ref().filter(|file| file.missing > 0) {
@@ -203,20 +205,42 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
             "only the program that performed its trials knows where packets went: it answers with counts",
         )
         .advice(format!("ask that program; what was counted is shown by  dropline report {}", quoted_path(path))),
-        None => {
-            let load = trial.intended_load_pps;
-            let arrival = &record.header.profile.arrival;
-            failure("the times of its packets were not kept, and without them only places are known").advice(
-                format!(
-                    "offer the same once more, and keep them:  dropline trial {} --load {load:.0}pps --arrival {} \
-                     --duration {}s",
-                    quoted(&record.header.target),
-                    quoted(arrival),
-                    trial.intended_duration_s
-                ),
+        None => match trial.directions.first() {
+            None => failure("the times of its packets were not kept, and without them only places are known")
+                .advice(format!("offer the same once more, and keep them:  {}", again(record, trial, trial.intended_load_pps))),
+            Some(first) => failure(
+                "of a trial in several directions the times of single frames are not kept, and without them only places are known",
             )
-        }
+            .advice(format!(
+                "where each direction lost frames is shown by  dropline report {} ; explain a trial in one of them, in {} by  {} , in \
+                 another with what is named in the target the other way round",
+                quoted_path(path),
+                first.name,
+                again(record, trial, first.intended_load_pps)
+            )),
+        },
     }
+}
+
+/// The command that offers a trial's packets once more, at a load.
+fn again(record: &Record, trial: &TrialLine, load: f64) -> String {
+    let profile = &record.header.profile;
+    let target = Target::parse(&record.header.target).ok();
+    let is_of_frames = target.as_ref().is_some_and(Target::is_of_frames);
+    // Requests of a service are as long as what is asked.
+    let has_size = target.is_some_and(|target| matches!(target.own_packet(), Ok(None)));
+    let usual = TrafficProfile::default().packet.payload_bytes();
+    let size = match has_size && profile.packet_bytes != usual {
+        true if is_of_frames => format!(" --frame {}B", profile.frame_bytes),
+        true => format!(" --packet {}B", profile.packet_bytes),
+        false => String::new(),
+    };
+    format!(
+        "dropline trial {}{size} --load {load:.0}pps --arrival {} --duration {}s",
+        quoted(&record.header.target),
+        quoted(&profile.arrival),
+        trial.intended_duration_s
+    )
 }
 
 fn torn(path: &Path, file: &PacketFile) -> CaveatLine {

@@ -1,9 +1,8 @@
 //! What the index of a history says of a record.
 
-use crate::compare::{compare, side};
-use dropline_record::{AnswerLine, IndexLine, IndexedGoal, IndexedTrial, Record, ResultWord};
+use crate::measured::{measured, verdict};
+use dropline_record::{AnswerLine, IndexLine, IndexedGoal, IndexedTrial, ReasonWord, Record, ResultWord};
 use dropline_report::Denied;
-use dropline_stats::compare::Questions;
 
 /// All that is said of it, but for its file.
 pub fn indexed(record: &Record) -> IndexLine {
@@ -40,12 +39,12 @@ pub fn indexed(record: &Record) -> IndexLine {
 }
 
 fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
-    let (limit_pps, why_not) = match finished {
-        true => match limit(record, &answer) {
-            Ok(limit) => (Some(limit), None),
-            Err(why) => (None, Some(why)),
-        },
-        false => (None, Some(UNFINISHED.into())),
+    let limit = if finished { limit(record, &answer) } else { Err(UNFINISHED.into()) };
+    let bound_pps = limit.as_ref().ok().filter(|limit| limit.is_none()).and_then(|_| bound(&answer));
+    let (limit_pps, why_not) = match limit {
+        Ok(Some(limit)) => (Some(limit), None),
+        Ok(None) => (None, Some("it does not say where the limit is".into())),
+        Err(why) => (None, Some(why)),
     };
     IndexedGoal {
         goal: answer.goal.words(),
@@ -55,6 +54,7 @@ fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
         result: answer.result,
         level: answer.level,
         limit_pps,
+        bound_pps,
         why_not,
         asked: answer.goal,
     }
@@ -64,29 +64,30 @@ fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
 fn trial(record: &Record) -> IndexedTrial {
     let last = record.trials.last();
     let delays = last.and_then(|trial| trial.delay_ns.as_ref());
+    let compared = verdict(record);
+    let (measured, why_not) = match measured(record, compared.as_ref()) {
+        Ok(measured) => (measured, None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
     IndexedTrial {
-        answer: verdict(record).unwrap_or_else(|| dropline_report::said(record)),
+        answer: compared
+            .map_or_else(|| dropline_report::said(record), |found| dropline_report::compared_line(&found)),
         trials: record.trials.len() as u64,
         load_pps: last.map(|trial| trial.intended_load_pps).filter(|load| *load > 0.0),
         loss_ratio: last.and_then(|trial| trial.loss_ratio),
+        trial_loss_ratio: last.and_then(|trial| trial.trial_loss_ratio),
         p50_ns: delays.and_then(|delays| delays.p50),
         p99_ns: delays.and_then(|delays| delays.p99),
+        measured: Some(measured),
+        why_not,
     }
-}
-
-/// Whether the targets of a comparison differ; `None` of others, and where nothing can be compared.
-fn verdict(record: &Record) -> Option<String> {
-    let is_comparison = record.header.verb == "compare";
-    let mut pair = is_comparison.then(|| side::turns(record, &record.header.target).ok())??;
-    pair.is_in_haste = true;
-    Some(dropline_report::compared_line(&compare(&pair, &Questions::default())))
 }
 
 /// Why a search that was stopped is not a night.
 pub const UNFINISHED: &str = "the search did not come to its end; --resume does that";
 
-/// The number to compare, where it is a limit of the target that stands as it is stated.
-fn limit(record: &Record, answer: &AnswerLine) -> Result<f64, String> {
+/// The number to compare, where the answer stands as it is stated; `None` where it does not say where the limit is.
+fn limit(record: &Record, answer: &AnswerLine) -> Result<Option<f64>, String> {
     if answer.is_generators() {
         return Err("the generator or other programs were the limit, not the target".into());
     }
@@ -95,10 +96,17 @@ fn limit(record: &Record, answer: &AnswerLine) -> Result<f64, String> {
     }
     let is_bounds_apart = answer.level.is_none() && answer.result == ResultWord::Irregular;
     let value = answer.headline_pps().filter(|value| *value > 0.0);
-    match value {
-        Some(value) if !is_bounds_apart && answer.lower_pps.is_some() && answer.upper_pps.is_some() => {
-            Ok(value)
-        }
-        _ => Err("it does not say where the limit is".into()),
-    }
+    let has_both = answer.lower_pps.is_some() && answer.upper_pps.is_some();
+    Ok(value.filter(|_| !is_bounds_apart && has_both))
+}
+
+/// The highest load where the goal is achieved there, the lowest where it fails there.
+fn bound(answer: &AnswerLine) -> Option<f64> {
+    let is = |result, why| answer.result == result || answer.why == Some(why);
+    let end = match () {
+        () if is(ResultWord::BelowMinimum, ReasonWord::BelowMinimum) => answer.upper_pps,
+        () if is(ResultWord::AtMaximum, ReasonWord::AtMaximum) => answer.lower_pps,
+        () => None,
+    };
+    end.filter(|end| *end > 0.0)
 }

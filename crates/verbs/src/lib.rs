@@ -47,6 +47,7 @@ pub mod goals;
 pub mod history;
 pub mod indexed;
 pub mod inject;
+mod measured;
 pub mod observer;
 mod pages;
 pub mod plan;

@@ -6,7 +6,7 @@ use crate::explain::explanation_of;
 use crate::history::Wanted;
 use crate::indexed::indexed;
 use crate::series::Series;
-use crate::trend::{Acknowledged, of_lines};
+use crate::trend::{Acknowledged, Followed, of_lines};
 use dropline_archive::history::{Contents, History};
 use dropline_archive::record_file::read_record;
 use dropline_distributions::import::Hints;
@@ -127,9 +127,8 @@ impl Pages {
         let own = record_page(&line.file);
         let here = Here { page: &own, is_served: self.is_served };
         let mut above = PageHead::of(here).drawn_of(of.to_owned());
-        for goal in line.goals.iter().filter(|goal| goal.limit_pps.is_some()) {
-            let id = Series::of(line, goal).id();
-            above = above.and(here, &trend_page(&id), &[], &format!("{} over time", goal.goal));
+        for (words, series) in Series::followed(line) {
+            above = above.and(here, &trend_page(&series.id()), &[], &format!("{words} over time"));
         }
         if line.kind == "compare" && self.is_served {
             above = above.and(here, COMPARED, &[("a", &line.file)], "Whether both differ");
@@ -169,7 +168,7 @@ impl Pages {
     /// # Errors
     /// If what is acknowledged cannot be read.
     pub(crate) fn trend(&self, id: &str) -> Result<Option<String>, Failure> {
-        let is_of = |line: &IndexLine| line.goals.iter().any(|goal| Series::of(line, goal).id() == id);
+        let is_of = |line: &IndexLine| Series::followed(line).any(|(_, series)| series.id() == id);
         let mut trends = self.trends(is_of)?;
         trends.series.retain(|series| series.id == id);
         trends.left_out.clear();
@@ -250,7 +249,9 @@ impl Pages {
     fn trends(&self, is_of: impl Fn(&IndexLine) -> bool) -> Result<Trends, Failure> {
         let lines = self.records().iter().filter(|line| is_of(line));
         let lines = lines.map(|line| (line.file.clone(), line.clone())).collect();
-        of_lines(lines, Vec::new(), None, || Acknowledged::beside(&[self.history.named().to_owned()]))
+        of_lines(lines, Vec::new(), &Followed::default(), || {
+            Acknowledged::beside(&[self.history.named().to_owned()])
+        })
     }
 
     fn trend_page(&self, trends: &Trends) -> String {

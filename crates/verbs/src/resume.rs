@@ -4,10 +4,10 @@ use crate::goals;
 use crate::plan::{AlgorithmPlan, SearchPlan};
 use crate::unsound::{ratio, unsound};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{GoalLine, Header, ProfileLine, Record};
+use dropline_record::{GoalLine, Header, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
-use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, TrafficProfile};
+use dropline_trial::{Drain, LoadRange, Part, Rate, TrafficProfile};
 use std::time::Duration;
 
 /// Where agents are, as it stands in a command to be copied: no record has the address of their server.
@@ -45,7 +45,7 @@ impl SearchPlan {
         let preset = stored.preset.as_ref().map(|word| word.parse().map_err(unsound)).transpose()?;
         Ok(Self {
             target: Target::of_record(&record.header.target)?,
-            profile: profile(&record.header.profile)?,
+            profile: profile(&record.header)?,
             algorithm,
             preset,
             goals: stored.goals.iter().map(goal).collect::<Result<_, _>>()?,
@@ -67,14 +67,16 @@ pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<L
     Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
 }
 
-fn profile(stored: &ProfileLine) -> Result<TrafficProfile, Failure> {
+fn profile(header: &Header) -> Result<TrafficProfile, Failure> {
+    let stored = &header.profile;
+    let port = Target::of_record(&header.target).ok().and_then(|target| target.port());
     let parts = |parts: &[Part]| -> Result<Vec<Part>, Failure> {
         let whole = !parts.is_empty() && parts.iter().all(|part| part.share > 0);
         whole.then(|| parts.to_vec()).ok_or_else(|| unsound("a stream or direction without a share"))
     };
     Ok(TrafficProfile {
-        arrival: crate::arrival_argument::arrival_of_record(&stored.arrival)?,
-        packet: Packet::of_payload(stored.packet_bytes).map_err(unsound)?,
+        arrival: crate::arrival_argument::arrival_of_record(&stored.arrival, port)?,
+        packet: stored.packet().map_err(unsound)?,
         streams: parts(&stored.streams)?,
         directions: parts(&stored.directions)?,
         drain: Drain {

@@ -239,8 +239,8 @@ impl SearchArguments<'_> {
         let (lowest, highest) = target.default_range();
         let given = |argument: &str, text: Option<&str>| {
             let rate = |text: &str| {
-                let load = self.read(argument, quantities::load(text))?.with(profile.packet);
-                load.map_err(|why| Failure::usage(format!("{} {text:?}: {why}", self.name(argument))))
+                let load = self.read(argument, quantities::load(text))?;
+                target.load(&format!("{} {text:?}", self.name(argument)), load, profile.packet)
             };
             text.map(rate).transpose()
         };

@@ -10,25 +10,37 @@ pub use acknowledged::{Acknowledged, acknowledge};
 
 use acknowledged::{Moved, Told};
 use confirming::Confirming;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted};
 use dropline_record::{
-    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, Quantity, SegmentLine, SeriesLine, Trends,
+    VerdictWord,
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
-use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
+use dropline_stats::trend::{Change, ESTIMATOR, Segment, Sized, Trend, Wanted, Widths, YOUNG};
 use dropline_trial::number_of;
-use nights::{Night, Nights};
+use nights::{Night, Nights, Open, Without};
 use sources::{once, read};
 use std::path::PathBuf;
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Followed {
+    /// A change by a smaller share does not matter; the usual one where nothing is said.
+    pub smallest_effect: Option<f64>,
+    /// Only these; all that an index keeps where nothing is said.
+    pub quantities: Vec<Quantity>,
+    /// The target that is measured beside the others, to be taken out of these.
+    pub reference: Option<String>,
+}
 
 /// Reads records, and the records of directories, and looks for changes in each history.
 ///
 /// # Errors
-/// If a path that was named cannot be read, or nothing in them is a finished search.
-pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, Failure> {
+/// If a path that was named cannot be read, nothing in them is a night, or there is no history of the reference.
+pub fn trend(paths: &[PathBuf], followed: &Followed) -> Result<Trends, Failure> {
     let mut left_out = Vec::new();
-    let lines = read(paths, &mut left_out)?;
-    let trends = of_lines(lines, left_out, smallest_effect, || Acknowledged::beside(paths))?;
+    let lines = read(paths, &followed.quantities, &mut left_out)?;
+    let trends = of_lines(lines, left_out, followed, || Acknowledged::beside(paths))?;
     if trends.series.is_empty() { Err(nothing(&trends.left_out)) } else { Ok(trends) }
 }
 
@@ -36,21 +48,47 @@ pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, 
 pub(crate) fn of_lines(
     lines: Vec<(String, IndexLine)>,
     mut left_out: Vec<LeftOutLine>,
-    smallest_effect: Option<f64>,
+    followed: &Followed,
     acknowledged: impl FnOnce() -> Result<Acknowledged, Failure>,
 ) -> Result<Trends, Failure> {
-    let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
-    let wanted = Wanted { smallest_effect, more_is_better: true };
-    let mut nights = Vec::new();
+    let smallest_effect = followed.smallest_effect.unwrap_or(SMALLEST_EFFECT);
+    let (mut nights, mut silent) = (Vec::new(), Vec::new());
     for (source, line) in once(lines, &mut left_out) {
-        let (found, without) = Night::all(&source, &line);
+        let (found, without) = Night::all(&source, &line, &followed.quantities);
         nights.extend(found);
-        left_out.extend(without.into_iter().map(|why| LeftOutLine { source: source.clone(), why }));
+        for Without { series, why } in without {
+            silent.extend(series);
+            left_out.push(LeftOutLine { source: source.clone(), why });
+        }
     }
     let (confirming, nights) = Confirming::out_of(nights);
     let acknowledged = if nights.is_empty() { Acknowledged::default() } else { acknowledged()? };
-    let of = |history: &Nights| line(history, wanted, &acknowledged, &confirming);
-    let series: Vec<SeriesLine> = Nights::all(nights).iter().map(of).collect();
+    let mut histories = Nights::all(nights);
+    if let Some(reference) = &followed.reference {
+        if !histories.iter().any(|history| history.nights[0].series.target == *reference) {
+            return Err(Failure::usage(format!(
+                "there is no history of the reference {}",
+                quoted(reference)
+            ))
+            .advice("name its target as its records do:  dropline history list"));
+        }
+        let (divided, without) = Nights::beside(histories, reference);
+        histories = divided;
+        left_out.extend(without);
+    }
+    let of = |history: &Nights| {
+        let more_is_better = history.nights[0].quantity.more_is_better();
+        line(history, Wanted { smallest_effect, more_is_better }, &acknowledged, &confirming)
+    };
+    let series: Vec<SeriesLine> = histories
+        .iter()
+        .map(|history| {
+            let is_divided =
+                history.nights[0].series.target != followed.reference.as_deref().unwrap_or_default();
+            let reference = followed.reference.clone().filter(|_| is_divided);
+            SeriesLine { reference, silent: history.silent(&silent), ..of(history) }
+        })
+        .collect();
     let told = series.iter().flat_map(|series| series.changes.iter().map(|change| change.id.clone()));
     left_out.extend(confirming.left_out(&told.collect()));
     Ok(Trends { series, smallest_effect, estimator: ESTIMATOR.into(), left_out })
@@ -88,6 +126,7 @@ fn line(
         })
     };
     let changes = found.iter().flat_map(|found| found.changes.iter().map(move |change| (found, change)));
+    let changes = changes.filter(|(found, change)| is_certain(history, found, change));
     let changes = changes.map(|(found, change)| {
         let commit = |night: usize| history.nights[night].labels.get("commit").cloned();
         let Told { id, acknowledged } = told(change.size, change.at, (change.at_low, change.at_high));
@@ -103,6 +142,9 @@ fn line(
             size_low: change.size_low,
             size_high: change.size_high,
             verdict: confirmation.as_ref().map_or(VerdictWord::from(change.verdict), |fresh| {
+                if fresh.nights_since >= YOUNG as u64 && fresh.verdict != VerdictWord::from(change.verdict) {
+                    return VerdictWord::from(change.verdict);
+                }
                 // Fresh searches that say the contrary do not confirm it, and are no change of these nights.
                 let is_contrary = fresh.verdict.is_change() && (fresh.size > 0.0) != (change.size > 0.0);
                 if is_contrary { VerdictWord::NoEvidence } else { fresh.verdict }
@@ -118,6 +160,7 @@ fn line(
         let Told { id, acknowledged } = told(drift.size, drift.to, (drift.from, drift.to));
         DriftingLine {
             id,
+            together: false,
             from: at(drift.from),
             to: at(drift.to),
             size: drift.size,
@@ -132,17 +175,43 @@ fn line(
         to: at(segment.end - 1),
         level: segment.level,
     });
+    let changes: Vec<ChangeLine> = changes.collect();
+    let mut drifts: Vec<DriftingLine> = drifts.collect();
+    let last_mark = history.marks().map(|(night, _)| at(night)).last();
+    drifts.extend(together(&changes, last_mark.as_deref(), wanted).map(|(from, to, size)| {
+        let Told { id, acknowledged } = acknowledged.told(&Moved {
+            series: &id,
+            rises: size.size > 0.0,
+            at: to,
+            at_low: from,
+            at_high: to,
+        });
+        DriftingLine {
+            id,
+            together: true,
+            from: from.to_owned(),
+            to: to.to_owned(),
+            size: size.size,
+            size_low: size.low,
+            size_high: size.high,
+            verdict: VerdictWord::from(size.verdict),
+            acknowledged,
+        }
+    }));
     let first = &history.nights[0];
     SeriesLine {
         target: first.series.target.clone(),
-        loss_ratio: first.goal.loss_ratio,
-        goal: first.goal.words(),
+        quantity: first.quantity,
+        loss_ratio: first.goal.as_ref().map(|goal| goal.loss_ratio),
+        goal: first.words.clone(),
+        reference: None,
         load_unit: first.load_unit,
         machine: first.series.machine.clone(),
         dropline: first.series.dropline.clone(),
         points: history.nights.iter().map(Night::point).collect(),
-        changes: changes.collect(),
-        drifts: drifts.collect(),
+        changes,
+        drifts,
+        silent: 0,
         spikes: found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)).collect(),
         marks: history.marks().map(|(night, text)| MarkLine { at: at(night), text }).collect(),
         segments: segments.collect(),
@@ -151,6 +220,40 @@ fn line(
         likeness: found.as_ref().map(|found| found.likeness),
         id,
     }
+}
+
+/// Whether a change is one, whatever the limit of nights is of which one end is known: a rise to what is a limit or more, a fall from
+/// there; and the contrary of what is a limit or less.
+fn is_certain(history: &Nights, found: &Trend, change: &Change) -> bool {
+    let level = |holds: &dyn Fn(&Segment) -> bool| {
+        let segment = found.segments.iter().find(|segment| holds(segment))?;
+        history.open(segment.start, segment.end)
+    };
+    let (before, after) =
+        (level(&|segment| segment.end == change.at), level(&|segment| segment.start == change.at));
+    let rises = change.size > 0.0;
+    before.is_none_or(|open| (open == Open::Below) == rises)
+        && after.is_none_or(|open| (open == Open::Above) == rises)
+}
+
+/// Changes since the last one that is known, or since the last mark, of which none matters alone: what they come to, if that
+/// does matter; from when to when.
+fn together<'a>(
+    changes: &'a [ChangeLine],
+    since: Option<&str>,
+    wanted: Wanted,
+) -> Option<(&'a str, &'a str, Sized)> {
+    let is_new = |line: &&ChangeLine| !line.acknowledged && since.is_none_or(|since| *line.at > *since);
+    let mut run: Vec<&ChangeLine> = changes.iter().rev().take_while(is_new).collect();
+    run.reverse();
+    let [first, .., last] = run.as_slice() else { return None };
+    if run.iter().any(|line| line.verdict.is_change() || line.suspected) {
+        return None;
+    }
+    let size: f64 = run.iter().map(|line| line.size.ln_1p()).sum();
+    let half = |line: &&ChangeLine| ((line.size_high.ln_1p() - line.size_low.ln_1p()) / 2.0).powi(2);
+    let sum = Sized::of(size, run.iter().map(half).sum::<f64>().sqrt(), wanted);
+    VerdictWord::from(sum.verdict).is_change().then_some((first.at.as_str(), last.at.as_str(), sum))
 }
 
 fn widths(found: Option<Widths>) -> &'static str {

@@ -68,6 +68,7 @@ pub fn watch(
                 arrival: "overheard".into(),
                 packet_bytes,
                 frame_bytes: packet_bytes + Packet::FRAME_OVERHEAD,
+                packet_mean_bytes: None,
                 ..ProfileLine::from(&profile)
             },
             search: None,

@@ -2,6 +2,7 @@
 
 use super::full_queue::is_full_queue;
 use crate::{AddressFamily, Arriving, Place, Site};
+use dropline_trial::direction::host_and_place;
 use dropline_trial::{LostAt, PacketTimes, TargetActivity};
 
 /// What is known of a trial whose losses are to be explained.
@@ -82,7 +83,8 @@ impl Evidence<'_> {
     }
 
     pub(super) fn at(&self, site: Site) -> u64 {
-        self.lost_at.and_then(|lost_at| lost_at.get(&site.key())).copied().unwrap_or(0)
+        let (key, places) = (site.key(), self.lost_at.into_iter().flatten());
+        places.filter(|(place, _)| host_and_place(place).1 == key).map(|(_, packets)| packets).sum()
     }
 
     /// Lost in the target's own queue: by its own count, or where its program took packets and did not answer them while as
@@ -113,7 +115,9 @@ impl Evidence<'_> {
     /// Packets that the target served: what came back, and what was lost behind it.
     pub(super) fn served(&self) -> u64 {
         let behind = |key: &str| {
-            ["return_", "reply_", Place::Late.name()].iter().any(|beginning| key.starts_with(beginning))
+            ["return_", "reply_", Place::Late.name()]
+                .iter()
+                .any(|beginning| host_and_place(key).1.starts_with(beginning))
         };
         let places = self.lost_at.into_iter().flatten();
         let lost_behind: u64 = places.filter(|(key, _)| behind(key)).map(|(_, packets)| packets).sum();

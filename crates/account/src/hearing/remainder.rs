@@ -7,8 +7,10 @@ use crate::{Place, Role, Site, Space, Way};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inference {
     Arrivals,
+    Between,
     Closed,
     Down,
+    Heard,
     Neighbour,
     Reason,
     Refused,
@@ -22,10 +24,17 @@ impl Inference {
                 "more packets arrived at the interfaces than came to the IP layer, and other protocols' \
                  arrivals are among them"
             }
+            Self::Between => {
+                "more packets left one host than came to the next one that was observed, and other programs' are among both"
+            }
             Self::Closed => "the target closed its socket; what waited there vanishes without a counter",
             Self::Down => {
                 "an interface on the way was down, or its peer was, and the kernel counts next to none of \
                  what is given to one"
+            }
+            Self::Heard => {
+                "both ends share the namespace that counts what meets no listener, and as many packets were read there as \
+                 requests and replies together: the requests came, so replies went to ports at which nobody listens"
             }
             Self::Neighbour => {
                 "the next hop's hardware address was not found, and the kernel does not count what waits for it"
@@ -65,9 +74,11 @@ impl Hearing<'_> {
             self.infer(site, behind, Inference::Trains);
         }
         if self.outcome.closed {
+            self.ledger.hear(self.target_space());
             self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
         }
         for space in &self.grown.spaces {
+            self.ledger.hear(Some(space.id));
             let Some(devices) = &space.devices else { continue };
             let left: u64 = devices.iter().map(|device| device.transmitted).sum();
             let dropped: u64 = devices.iter().filter_map(|device| device.queue_drops).sum();
@@ -120,6 +131,7 @@ impl Hearing<'_> {
 
     /// What the kernel says it dropped packets for, beyond what was claimed.
     pub(super) fn reasons(&mut self) {
+        self.ledger.hear(None);
         let reasons = self.grown.reasons.iter().flatten();
         for (&place, &packets) in reasons {
             if place.is_told_by_generator() || !self.is_on_the_way(place) {

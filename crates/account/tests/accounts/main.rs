@@ -276,6 +276,27 @@ fn what_is_dropped_elsewhere_on_the_machine_names_no_place_of_a_way_that_cannot_
     assert_eq!((at(&account), codes(&account)), (vec![("netfilter", 300)], vec!["place_inferred"]));
 }
 
+/// Both ends share a namespace: what meets no listener is a request or a reply, and what was read there says which.
+#[test]
+fn replies_to_closed_ports_are_told_from_requests_that_met_no_listener() {
+    let found = |read: u64| {
+        let stack = Stack { no_ports: 100, udp_read: read, ..Stack::default() };
+        let account = account(&echo(1000, 900), &seen(space(Role::Both, stack, vec![])));
+        let places: Vec<(String, u64)> =
+            at(&account).into_iter().map(|(place, count)| (place.to_owned(), count)).collect();
+        (places, codes(&account).into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let at = |place: &str, count| (place.to_owned(), count);
+    let inferred = vec!["place_inferred".to_owned()];
+    assert_eq!(
+        found(1900),
+        (vec![at("return_no_listener", 100)], inferred.clone()),
+        "the target read all requests"
+    );
+    assert_eq!(found(1800), (vec![at("no_listener", 100)], vec![]), "it read 900 of them");
+    assert_eq!(found(1860), (vec![at("no_listener", 40), at("return_no_listener", 60)], inferred));
+}
+
 #[test]
 fn one_tick_of_a_counter_stands_for_one_train_at_most() {
     let stray = |no_ports, in_trains| {

@@ -117,9 +117,16 @@ impl History {
             .filter(|known| known.header_sha256 == header)
             .map(|known| known.file.clone())
             .collect();
+        // In a store another program may have put it there since the index was read; of a directory it waits.
+        let own = named::of(&record.header.started, &record.header.target, &header);
+        let own = own.filter(|_| self.place.fails_as_one());
+        let unknown = own.clone().filter(|own| !of_header.contains(own));
         let mut beginning = None;
-        for file in of_header {
+        for file in of_header.into_iter().chain(unknown) {
             let Some(there) = self.place.read(&file, MOST_BYTES)? else { continue };
+            if sum_of_header(&there) != header {
+                continue;
+            }
             match self.than(&file, &there, &record, &bytes)? {
                 Than::NoMore => return Ok((AddedWord::Known, file)),
                 Than::More => beginning = Some((file, there)),
@@ -133,7 +140,15 @@ impl History {
                 (AddedWord::Completed, file)
             }
             None => {
-                let file = self.place.named_there(&self.free_name(&record, [&header, &sum], source)?)?;
+                let name = self.free_name(&record, [&header, &sum], source)?;
+                // Another program was quicker with the same file.
+                let first = own.filter(|own| *own != name);
+                let there =
+                    first.as_ref().map(|first| self.place.read(first, MOST_BYTES)).transpose()?.flatten();
+                if let Some(first) = first.filter(|_| there.is_some_and(|there| there == bytes)) {
+                    return Ok((AddedWord::Known, first));
+                }
+                let file = self.place.named_there(&name)?;
                 self.place.put(&file, &bytes, &packets, None)?;
                 (AddedWord::New, file)
             }

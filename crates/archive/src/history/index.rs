@@ -63,7 +63,8 @@ pub(super) fn read(place: &dyn Place) -> Result<BTreeMap<String, IndexLine>, Fai
     let bytes = bytes_at(place)?;
     let lines = lines(&bytes).filter_map(|line| serde_json::from_slice::<IndexLine>(line).ok());
     // Of what is not a search, lines of before do not say what was found.
-    let says = |line: &IndexLine| line.algorithm.is_some() || line.trial.is_some();
+    let is_said = |line: &IndexLine| line.trial.as_ref().is_some_and(|trial| trial.measured.is_some());
+    let says = |line: &IndexLine| line.algorithm.is_some() || is_said(line);
     let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty() && says(line);
     Ok(lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect())
 }

@@ -14,6 +14,10 @@ pub(crate) struct FleetArgs {
     pub(crate) on: Option<String>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// Let agents count what their hosts lose of each trial: names, in the order of the way from the agents to the target; the
+    /// target's host last, which consents where its own file says so.
+    #[arg(long, value_name = "AGENTS", value_delimiter = ',')]
+    pub(crate) observe: Vec<String>,
     /// File with what the agents may send beyond loopback, as dropline fleet grant writes it; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub(crate) grant: Vec<PathBuf>,
@@ -25,8 +29,9 @@ impl FleetArgs {
         let file = |flag: &str, path: &Path| format!("{flag} {}", quoted(&path.to_string_lossy()));
         let join = self.server.join.iter().map(|url| format!("--join {}", quoted(url)));
         let creds = self.server.creds.iter().map(|path| file("--creds", path));
+        let observe = (!self.observe.is_empty()).then(|| format!("--observe {}", self.observe.join(",")));
         let grants = self.grant.iter().map(|path| file("--grant", path));
-        join.chain(creds).chain(grants).collect::<Vec<_>>().join(" ")
+        join.chain(creds).chain(observe).chain(grants).collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -5,11 +5,11 @@ use super::shares;
 use crate::help::one_of;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
-use dropline_record::VERBS;
+use dropline_record::{Quantity, VERBS};
 use dropline_verbs::history::HistoryFormat;
 use std::path::PathBuf;
 
-/// Find out when a limit moved in the searches of many nights, by how much, and whether that matters.
+/// Find out when a limit, a delay or a loss moved in the records of many nights, by how much, and whether that matters.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,15 +22,23 @@ Examples:
   dropline trend nights --fail-if regressed --html page.html
   dropline trend nights --confirm --fail-if regressed
 
-Searches of one target, goal, profile, machine and version of Dropline are a history. A change that comes with \
-another kernel, governor, turbo or SMT is marked, and is not a regression.")]
+Searches of one target, goal, profile, machine and version of Dropline are a history; so are trials of one target, load, profile, \
+machine and version, for the share that came back and for percentiles of their delays, and comparisons in turns, for B \
+against A. A change that comes with another kernel, governor, turbo or SMT is marked, and is not a regression.")]
 pub(crate) struct TrendArgs {
-    /// Records of searches, and directories of them [default: $DROPLINE_HISTORY].
+    /// Records, and directories of them [default: $DROPLINE_HISTORY].
     #[arg(value_name = "DIR|RECORD")]
     pub(crate) records: Vec<PathBuf>,
     #[arg(long, value_name = "RATIO", value_parser = shares::share, help = smallest_effect("the level before"))]
     pub(crate) smallest_effect: Option<String>,
-    /// Exit with code 1 if a limit got worse, five nights confirm it, and it is not acknowledged.
+    /// Follow only this: limit, delivered, a percentile of delays as p99.9, core or high_percentile of comparisons; may be repeated
+    /// [default: limit, delivered, p50, p99, core, high_percentile].
+    #[arg(long, value_name = "QUANTITY", value_parser = quantity)]
+    pub(crate) of: Vec<Quantity>,
+    /// The target that is measured beside the others, such as a speed test of the machine: what it did is taken out of them.
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) reference: Option<String>,
+    /// Exit with code 1 if something got worse, five nights confirm it, and it is not acknowledged.
     #[arg(long, value_name = "WHAT")]
     pub(crate) fail_if: Option<TrendCondition>,
     /// Before a change is told, perform the newest search behind it again, twice; what that says is the verdict.
@@ -53,9 +61,15 @@ pub(crate) struct TrendArgs {
     pub(crate) json: bool,
 }
 
+fn quantity(word: &str) -> Result<Quantity, String> {
+    Quantity::parse(word).ok_or_else(|| {
+        "write limit, delivered, core, high_percentile, or a percentile of delays as p50 or p99.9".into()
+    })
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TrendCondition {
-    /// A limit got worse.
+    /// A limit, a delay or a loss got worse.
     Regressed,
 }
 

@@ -273,7 +273,7 @@ pub(crate) struct TrafficArgs {
     /// How long after it was due an answer of an http:// target counts [default: 50ms].
     #[arg(long, value_name = "TIME", help_heading = "Target")]
     pub(crate) deadline: Option<String>,
-    /// What sends requests to an http:// target: vegeta or oha [default: the first that is installed].
+    /// What sends requests to an http:// target: oha or vegeta [default: the first that is installed].
     #[arg(long, value_name = "TOOL", help_heading = "Target")]
     pub(crate) tool: Option<String>,
     /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3 [default: 1; of a service that

@@ -24,7 +24,7 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
     }
     let profile = profiles.remove(0);
     let load = match &args.load {
-        Some(text) => rate("--load", text, profile.packet)?,
+        Some(text) => rate("--load", text, &targets[0], profile.packet)?,
         None => targets[0].default_load().ok_or_else(|| {
             Failure::usage("--abba needs --load, such as --load 10kpps, which both targets are offered")
         })?,
@@ -49,7 +49,7 @@ pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
         return Err(Failure::usage("--frame: inject measures with one frame size"));
     }
     let profile = profiles.remove(0);
-    let load = rate("--load", &args.load, profile.packet)?;
+    let load = rate("--load", &args.load, &target, profile.packet)?;
     let duration = read("--duration", quantities::positive_duration(&args.duration))?;
     let profile = with_streams(profile, &args.traffic, &target, load);
     let (start, probe) = (args.start.clone(), args.probe.clone());

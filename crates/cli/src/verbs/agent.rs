@@ -7,7 +7,7 @@ use crate::signals::told_to_stop;
 use clap::Args;
 use dropline_failure::{Failure, quoted_path};
 use dropline_fleet::agent::{self, Settings};
-use dropline_fleet::grant::{Ceiling, is_range};
+use dropline_fleet::grant::Ceiling;
 use dropline_fleet::{Bus, Login};
 use dropline_traffic::{Means, Priority};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "LABEL")]
     pub(crate) label: Vec<String>,
     /// File that says whose grants it obeys, and what it never exceeds (TOML: issuers, targets, max_pps, max_bps, trial_max_s,
-    /// revoked) [default: it sends to loopback alone].
+    /// revoked), what it does (may) and what its host consents to (consents, consenters) [default: it sends to loopback alone].
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Also open targets that start a program or read a file of this host.
@@ -61,15 +61,20 @@ pub(crate) fn run(args: &AgentArgs) -> Result<u8, Failure> {
     let stop = told_to_stop()?;
     let settings = Settings::new(
         &name,
+        login.clone(),
         args.label.clone(),
         means,
         ceiling(args.config.as_deref())?,
         args.allow_programs,
         stop,
     )?;
+    // Beside the file that says whom it obeys is what those say to hold no more.
+    let settings = match &args.config {
+        Some(config) => settings.remembering(config.with_extension("revoked"))?,
+        None => settings,
+    };
     let bus = Arc::new(Bus::connect(url, &login, &name)?);
-    note!("agent {name} is at {url}, and waits for trials");
-    agent::run(&bus, &settings)?;
+    agent::run(&bus, &settings, || note!("agent {name} is at {url}, and waits for trials"))?;
     Ok(DONE)
 }
 
@@ -81,7 +86,7 @@ fn ceiling(config: Option<&Path>) -> Result<Ceiling, Failure> {
         .map_err(|why| Failure::environment(format!("--config: {named} cannot be read: {why}")))?;
     let ceiling: Ceiling =
         toml::from_str(&text).map_err(|why| Failure::usage(format!("--config: {named}: {why}")))?;
-    match ceiling.targets.iter().find(|range| !is_range(range)) {
+    match ceiling.wrong_range() {
         Some(wrong) => Err(Failure::usage(format!("--config: {named}: {wrong:?} is not ADDRESS/BITS:PORT"))),
         None => Ok(ceiling),
     }

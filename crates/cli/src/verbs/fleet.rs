@@ -6,7 +6,7 @@ use crate::{output as out, plan};
 use clap::{Args, Subcommand};
 use dropline_failure::Failure;
 use dropline_fleet::coordinator::Fleet;
-use dropline_fleet::grant::{Grant, is_range};
+use dropline_fleet::grant::{Grant, is_id};
 use dropline_fleet::keys;
 use dropline_fleet::selection::Selection;
 use dropline_fleet::{Bus, Login, Who};
@@ -46,6 +46,9 @@ pub(crate) enum FleetVerb {
 pub(crate) struct AtArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Whose keys, and where.
@@ -101,9 +104,6 @@ pub(crate) struct RevokeArgs {
 }
 
 fn grant(args: &GrantArgs) -> Result<u8, Failure> {
-    if let Some(wrong) = args.target.iter().find(|range| !is_range(range)) {
-        return Err(Failure::usage(format!("--target {wrong:?} is not ADDRESS/BITS:PORT")));
-    }
     let seconds = |flag: &str, text: &str| {
         plan::read(flag, quantities::positive_duration(text)).map(|time| time.as_secs().max(1))
     };
@@ -120,31 +120,52 @@ fn grant(args: &GrantArgs) -> Result<u8, Failure> {
         not_before: now,
         not_after: now.saturating_add(i64::try_from(seconds("--for", &args.holds)?).unwrap_or(i64::MAX)),
     };
+    grant.check()?;
     let signed = serde_json::to_string(&grant.sign(&key)?).expect("a grant is JSON");
     out::print(&format!("{signed}\n"))?;
     Ok(DONE)
 }
 
 fn revoke(args: &RevokeArgs) -> Result<u8, Failure> {
+    if !is_id(&args.id) {
+        return Err(Failure::usage(format!("{:?} is not the id of a grant", args.id))
+            .advice("it has 16 capital letters and digits: \"id\" in what  dropline fleet grant  wrote"));
+    }
     let signed = dropline_fleet::grant::revoke(&args.id, &keys::read(&args.key)?)?;
     let heard = meet(&args.at)?.revoke(&signed)?;
-    match heard.is_empty() {
-        true => Err(Failure::environment("no agent obeys this issuer, or none answered")),
-        false => {
-            out::print(&format!("{} holds no more, as these heard: {}\n", args.id, heard.join(", ")))?;
-            Ok(DONE)
+    if heard.is_empty() {
+        return Err(Failure::environment("no agent obeys this issuer, or none answered"));
+    }
+    if args.at.json {
+        return json(&heard);
+    }
+    let names: Vec<&str> = heard.iter().map(|one| one.name.as_str()).collect();
+    let mut text = format!("{} holds no more, as these heard: {}\n", args.id, names.join(", "));
+    if heard.iter().all(|one| !one.was_known) {
+        text += "none of them was shown a grant of this id since it was started: compare it with the id in the grant\n";
+    }
+    for one in &heard {
+        if let Some(why) = &one.forgets {
+            text += &format!("{} does not know it any more when it is started again: {why}\n", one.name);
         }
     }
+    out::print(&text)?;
+    Ok(DONE)
+}
+
+fn json(what: &impl serde::Serialize) -> Result<u8, Failure> {
+    out::print_json(what)?;
+    Ok(DONE)
 }
 
 pub(crate) fn run(args: &FleetVerbArgs) -> Result<u8, Failure> {
     match &args.verb {
-        FleetVerb::List(at) => list(&meet(at)?),
-        FleetVerb::Ping(at) => ping(&meet(at)?),
+        FleetVerb::List(at) => list(&meet(at)?, at.json),
+        FleetVerb::Ping(at) => ping(&meet(at)?, at.json),
         FleetVerb::Keys(args) => make_keys(args),
         FleetVerb::Grant(args) => grant(args),
         FleetVerb::Revoke(args) => revoke(args),
-        FleetVerb::Doctor(at) => doctor(&meet(at)?),
+        FleetVerb::Doctor(at) => doctor(&meet(at)?, at.json),
     }
 }
 
@@ -173,7 +194,10 @@ fn there(fleet: &Fleet) -> Result<Vec<Who>, Failure> {
     }
 }
 
-fn list(fleet: &Fleet) -> Result<u8, Failure> {
+fn list(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
+    if as_json {
+        return json(&serde_json::json!({ "agents": there(fleet)? }));
+    }
     let mut rows =
         vec![["agent", "id", "host", "labels", "dropline", "CPUs", "now", "may send to"].map(str::to_owned)];
     for who in there(fleet)? {
@@ -193,8 +217,23 @@ fn list(fleet: &Fleet) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-fn ping(fleet: &Fleet) -> Result<u8, Failure> {
+fn ping(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
     let there = there(fleet)?;
+    if as_json {
+        let each: Vec<_> = there
+            .iter()
+            .zip(fleet.clocks(&there))
+            .map(|(who, clock)| {
+                serde_json::json!({
+                    "name": who.name,
+                    "id": who.id,
+                    "ahead_ns": clock.map(|(ahead, _)| ahead),
+                    "bound_ns": clock.map(|(_, bound)| bound),
+                })
+            })
+            .collect();
+        return json(&serde_json::json!({ "agents": each }));
+    }
     let mut rows = vec![["agent", "clock ahead by", "at most wrong by", "round trip"].map(str::to_owned)];
     for (who, clock) in there.iter().zip(fleet.clocks(&there)) {
         let (ahead, bound, trip) = match clock {
@@ -210,7 +249,7 @@ fn ping(fleet: &Fleet) -> Result<u8, Failure> {
 /// A clock that is known worse than this starts a trial at another moment than the others.
 const WELL_KNOWN_NS: u64 = 1_000_000;
 
-fn doctor(fleet: &Fleet) -> Result<u8, Failure> {
+fn doctor(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
     let there = there(fleet)?;
     let mut said = Vec::new();
     let mut text = String::new();
@@ -243,6 +282,10 @@ fn doctor(fleet: &Fleet) -> Result<u8, Failure> {
         if who.session.is_some() {
             said.push(format!("{name} takes part in a measurement now, and refuses another one"));
         }
+    }
+    if as_json {
+        let names: Vec<&str> = there.iter().map(|who| who.name.as_str()).collect();
+        return json(&serde_json::json!({ "answered": names, "found": said }));
     }
     text += &format!("{} answered: {}\n", there.len(), names(&there));
     match said.is_empty() {

@@ -1,7 +1,7 @@
 //! `dropline trend`.
 
 use super::filing::{Filing, directory, tell_damage};
-use super::{DONE, FAILED, say_kept, style};
+use super::{DONE, FAILED, INVALID, say_kept, style};
 use crate::args::{FilingArgs, TrendArgs};
 use crate::progress::Progress;
 use crate::signals::stop_on_signals;
@@ -11,7 +11,7 @@ use dropline_printable::printable;
 use dropline_verbs::history;
 use dropline_verbs::search::{Conditions, search};
 use dropline_verbs::trend::confirm::{self, Again, Turn};
-use dropline_verbs::trend::{acknowledge, trend};
+use dropline_verbs::trend::{Followed, acknowledge, trend};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -21,8 +21,12 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
         named => named.to_vec(),
     };
     args.records.iter().for_each(|path| tell_damage(path));
-    let trends =
-        |records: &[PathBuf]| trend(records, plan::smallest_effect(args.smallest_effect.as_deref())?);
+    let followed = Followed {
+        smallest_effect: plan::smallest_effect(args.smallest_effect.as_deref())?,
+        quantities: args.of.clone(),
+        reference: args.reference.clone(),
+    };
+    let trends = |records: &[PathBuf]| trend(records, &followed);
     let mut found = trends(&records)?;
     if !args.acknowledge.is_empty() {
         let place = acknowledge(&records, &found, &args.acknowledge)?;
@@ -49,7 +53,14 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
     } else {
         out::print_painted(&dropline_report::trends_text(&found, style()))?;
     }
-    Ok(if args.fail_if.is_some() && found.has_regressed() { FAILED } else { DONE })
+    Ok(match args.fail_if {
+        Some(_) if found.has_regressed() => FAILED,
+        Some(_) if found.is_silent() => {
+            note!("whether a limit regressed is not known: the newest searches of one say none");
+            INVALID
+        }
+        _ => DONE,
+    })
 }
 
 /// Measures again; the records that lie here.

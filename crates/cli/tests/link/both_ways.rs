@@ -1,6 +1,6 @@
 //! Frames that go both ways at once.
 
-use super::{Bench, Bridged, Pair, bridge, closes, count, ready_both, sent, trial, trials};
+use super::{Bench, Bridged, Pair, bridge, closes, codes, count, ready_both, sent, trial, trials};
 use dropline_lab::{Bottleneck, End, Namespace, connect};
 use serde_json::Value;
 
@@ -65,12 +65,13 @@ fn a_search_finds_where_both_directions_hold_and_tells_each_ones_own_limit() {
     let [west, east] = shapers.map(|(_, _, bytes)| (bytes + 15_000.0 + 3_000.0) / 106.0);
     let words =
         ["search", &target, "--packet=64B", "--goal=0", "--min-load=2kpps", "--max-load=40kpps", BOTH];
-    let ended = bench.run(&[&words[..], &["--budget=60s", "-o", "r.jsonl"]].concat());
+    let ended = bench.run(&[&words[..], &["--budget=25s", "-o", "r.jsonl"]].concat());
     assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
     let record = bench.read("r.jsonl");
-    let mut tried = [(0.0, f64::MAX); 2];
+    let (mut tried, mut late_s) = ([(0.0, f64::MAX); 2], 0.0);
     for trial in trials(&record) {
         closes(&trial);
+        late_s = f64::max(late_s, trial["lateness_ns"]["max"].as_f64().unwrap_or(0.0) * 1e-9);
         for (tried, one) in tried.iter_mut().zip(directions(&trial)) {
             let lost: u64 = count(one, "lost");
             assert_eq!(one["lost_at"]["qdisc"].as_u64().unwrap_or(0), lost, "{trial}");
@@ -82,9 +83,10 @@ fn a_search_finds_where_both_directions_hold_and_tells_each_ones_own_limit() {
             }
         }
     }
-    for ((held, failed), truth) in tried.into_iter().zip([west, east]) {
-        // The bucket is as full as the last trial left it.
-        assert!(held <= truth * 1.005 && truth * 0.99 <= failed, "{held} {truth} {failed}");
+    for (((held, failed), truth), (_, _, bytes)) in tried.into_iter().zip([west, east]).zip(shapers) {
+        // The bucket is as full as the last trial left it; what leaves late finds more in it.
+        let more = bytes * late_s / 106.0;
+        assert!(held <= truth * 1.005 + more && truth * 0.99 <= failed, "{held} {truth} {failed} {more}");
     }
     let result = record.lines().find(|line| line.contains("\"line\":\"result\"")).unwrap();
     let result: Value = serde_json::from_str(result).unwrap();
@@ -122,4 +124,46 @@ fn a_router_is_asked_on_either_side_and_answered_there() {
         let (offered, forwarded) = (count(one, "offered"), count(one, "forwarded"));
         assert!(offered > 500 && 2 * forwarded > offered, "{trial}");
     }
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn frames_by_which_a_bridge_learns_are_not_those_of_other_programs() {
+    let (lab, target) = bridge();
+    ready_both(&lab.bridge);
+    Bottleneck { rate: "1mbit", burst_bytes: 240, limit_bytes: 2_400 }
+        .at(&lab.bridge, Bridged::TO_CLIENT)
+        .unwrap();
+    let words = ["--load=5kpps", "--duration=3500ms", "--directions=west=1,east=3"];
+    let trial = trial(&target, &words);
+    closes(&trial);
+    assert!(count(&trial["lost_at"], "qdisc") > 0, "{trial}");
+    assert!(!codes(&trial).contains(&"counters_shared"), "{trial}");
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn explain_says_how_one_direction_is_explained_and_that_does_it() {
+    let bench = Bench::new();
+    let (_lab, target) = bridge();
+    let words =
+        ["trial", &target, "--load=3kpps", "--frame=256B", "--duration=200ms", "--directions=west=2,east=1"];
+    let ended = bench.run(&[&words[..], &["-v", "-o", "r.jsonl"]].concat());
+    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
+    // Lines end where a terminal does.
+    let in_one = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(in_one(&ended.text).contains("learning frames before each trial"), "{}", ended.text);
+    let refused = bench.run(&["explain", "r.jsonl"]);
+    let said = in_one(&refused.errors);
+    assert!(said.contains("several directions"), "{said}");
+    let (_, command) = said.split_once("in west by dropline ").unwrap_or_else(|| panic!("{said}"));
+    let (command, _) = command.split_once(" , in another").unwrap_or_else(|| panic!("{said}"));
+    let command = command.replace('\'', "");
+    assert!(command.contains("--frame 256B --load 2000pps"), "{command}");
+    let mut words: Vec<&str> = command.split(' ').collect();
+    words.extend(["-q", "-o", "one.jsonl"]);
+    let ended = bench.run(&words);
+    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
+    let explained = bench.run(&["explain", "one.jsonl"]);
+    assert_eq!(explained.code, Some(0), "{}", explained.errors);
 }

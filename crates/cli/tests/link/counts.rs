@@ -44,7 +44,7 @@ fn a_search_finds_the_limit_of_a_shaper_and_every_loss_is_at_its_queue() {
     // A second's frames of 106 bytes that a bucket of so many lets through: 10⁶ and what it holds.
     let truth = (1e6 + 15_000.0 + 3_000.0) / 106.0;
     let words = ["search", &target, "--packet=64B", "--goal=0", "--min-load=1kpps", "--max-load=40kpps"];
-    let ended = bench.run(&[&words[..], &["--budget=60s", "-q", "-o", "r.jsonl"]].concat());
+    let ended = bench.run(&[&words[..], &["--budget=25s", "-q", "-o", "r.jsonl"]].concat());
     assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
     let record = bench.read("r.jsonl");
     let trials = trials(&record);
@@ -133,4 +133,25 @@ fn a_search_waits_for_what_a_long_queue_still_holds_of_its_last_trial() {
     assert_eq!(trials.len(), 3);
     assert!(codes(&trials[0]).contains(&"still_queued"), "{}", trials[0]);
     assert!(count(&trials[1], "late") > 0, "{}", trials[1]);
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn a_frame_that_came_out_for_another_port_is_told_as_changed_and_nothing_of_sockets() {
+    let bench = Bench::new();
+    let (lab, target) = bridge();
+    let rule = "table bridge dropline { chain f { type filter hook forward priority 0; \
+                udp dport 9 numgen inc mod 10 == 9 udp dport set 10; }; }";
+    lab.bridge.nft(rule).unwrap();
+    let words = ["trial", &target, "--load=2kpps", "--duration=500ms", "-o", "r.jsonl"];
+    let ended = bench.run(&words);
+    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
+    let trial = trial_of(&bench.read("r.jsonl"));
+    let (offered, changed) = (count(&trial, "offered"), count(&trial, "reply_changed"));
+    assert!(changed.abs_diff(offered / 10) <= 1 && codes(&trial).contains(&"frames_differ"), "{trial}");
+    let explained = bench.run(&["explain", "r.jsonl"]);
+    for text in [&ended.text, &explained.text] {
+        assert!(!text.contains("socket") && !text.contains("reply=any"), "{text}");
+    }
+    assert!(ended.text.contains("came out changed"), "{}", ended.text);
 }

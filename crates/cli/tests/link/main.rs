@@ -85,6 +85,13 @@ fn sent(namespace: &Namespace, interface: &str) -> u64 {
     shown[0]["stats64"]["tx"]["packets"].as_u64().unwrap()
 }
 
+/// Sends a signal, named as `kill` does.
+fn signal(child: &std::process::Child, name: &str) {
+    let sent =
+        std::process::Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.unwrap().success(), "{name}");
+}
+
 /// The codes of a trial's caveats.
 fn codes(trial: &Value) -> Vec<&str> {
     trial["caveats"].as_array().unwrap().iter().filter_map(|caveat| caveat["code"].as_str()).collect()

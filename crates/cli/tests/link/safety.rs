@@ -1,6 +1,6 @@
 //! Where frames may not go, and that nothing stays.
 
-use super::{Bench, Value, bridge, codes, count, sent, trial_of};
+use super::{Bench, Value, bridge, codes, count, sent, signal, trial_of};
 use dropline_lab::{Bottleneck, Bridged, Namespace, Pair};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -343,4 +343,26 @@ fn frames_that_come_late_are_taken_as_long_as_any_come() {
         lab.target.command("nft").args(["list", "counter", "ip", "dropline", "late"]).output().unwrap();
     let passed = String::from_utf8_lossy(&passed.stdout);
     assert!(passed.contains("packets 0"), "{passed}");
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn a_program_that_is_stopped_and_goes_on_while_it_begins_ends_as_any_other() {
+    let bench = Bench::new();
+    let (_lab, target) = bridge();
+    let words = ["trial", &target, "--load=1kpps", "--duration=1s", "-q", "-o", "-"];
+    let mut command = bench.command(&words);
+    let mut child =
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    for _ in 0..30 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        for name in ["STOP", "CONT"] {
+            signal(&child, name);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let ended = child.wait_with_output().unwrap();
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&ended.stderr));
 }

@@ -1,7 +1,8 @@
 //! What is between: routers, VLANs, devices that tell flows apart.
 
-use super::{Bench, Namespace, Pair, bridge, closes, count, ready, trial};
+use super::{Bench, Namespace, Pair, bridge, closes, codes, count, ready, sent, trial, trial_of};
 use dropline_lab::{Bridged, End, connect};
+use std::time::{Duration, Instant};
 
 /// A router between two interfaces, which have no addresses, and the target that it is.
 fn router() -> (Namespace, [Namespace; 2], String) {
@@ -76,4 +77,73 @@ fn a_device_that_tells_flows_apart_sees_as_many_as_were_asked_for() {
         let (offered, dropped) = (count(&trial, "offered"), count(&trial["lost_at"], "netfilter"));
         assert!(dropped.abs_diff(offered / 4) <= 8, "{trial}");
     }
+}
+
+/// Performs a trial, and does `change` when so many frames of it have left; ends with exit code 3, and says `why`.
+fn spoiled(target: &str, left: impl Fn() -> u64, change: impl FnOnce(), why: &str) -> serde_json::Value {
+    let bench = Bench::new();
+    let words = ["trial", target, "--load=2kpps", "--duration=60s", "-q", "-o", "r.jsonl"];
+    let child = bench.command(&words).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while left() < 300 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    change();
+    let ended = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{errors}");
+    let trial = trial_of(&bench.read("r.jsonl"));
+    assert!(
+        codes(&trial).contains(&"rule_appeared") && trial["caveats"].to_string().contains(why),
+        "{trial}"
+    );
+    // It was ended then.
+    assert!(count(&trial, "intended") < 60_000, "{trial}");
+    trial
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn a_router_that_comes_to_send_some_flows_elsewhere_ends_the_trial() {
+    let (middle, ends, target) = router();
+    for command in [
+        "link add third type veth peer name beyond",
+        "link set third up",
+        "link set beyond up",
+        "addr add 10.7.3.1/24 dev third",
+        "neigh add 10.7.3.2 lladdr 02:00:00:00:00:09 dev third",
+        "route add default via 10.7.3.2 dev third table 77",
+        // What concerns no frame of the trial changes nothing.
+        "rule add from 10.9.9.9 lookup 77",
+    ] {
+        middle.ip(&command.split(' ').collect::<Vec<_>>()).unwrap();
+    }
+    let target = format!("{target}?via=10.7.1.1&src=10.7.1.2&dst=10.7.2.2&flows=2");
+    let change = || {
+        middle.ip(&["rule", "add", "from", "10.9.9.8", "lookup", "77"]).unwrap();
+        middle.ip(&["rule", "add", "from", "10.7.1.3", "lookup", "77"]).unwrap();
+    };
+    let left = || sent(&ends[0], Pair::NEAR);
+    let trial = spoiled(&target, left, change, "frames from 10.7.1.3 to 10.7.2.2 leave by third");
+    let (led, lost) = (sent(&middle, "third"), count(&trial, "offered") - count(&trial, "forwarded"));
+    // A few beside: what the namespace says of its own.
+    assert!(led <= lost + 30, "{led} led away, {lost} lost: {trial}");
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn a_bridge_that_comes_to_send_frames_out_by_another_port_ends_the_trial() {
+    let (lab, target) = bridge();
+    lab.bridge.ip(&["link", "add", "third", "type", "veth", "peer", "name", "spy"]).unwrap();
+    for set in [&["spy", "up"][..], &["third", "master", "bridge"], &["third", "up"]] {
+        lab.bridge.ip(&[&["link", "set", "dev"], set].concat()).unwrap();
+    }
+    let shown = lab.target.ip(&["-j", "link", "show", "dev", Pair::FAR]).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let far = shown[0]["address"].as_str().unwrap().to_owned();
+    let change = || {
+        let words = ["fdb", "replace", &far, "dev", "third", "master", "static"];
+        assert!(lab.bridge.command("bridge").args(words).status().unwrap().success());
+    };
+    spoiled(&target, || sent(&lab.client, Pair::NEAR), change, "leave by third");
 }

@@ -1,6 +1,6 @@
 //! Who looks for changes, and what each found in a history.
 
-use super::histories::{BEFORE, EVENTFUL, History, Kind, QUIET, UNSEEN};
+use super::histories::{BEFORE, EVENTFUL, History, Kind, LATER, QUIET, UNSEEN};
 use dropline_stats::trend::{Trend, Wanted};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -91,7 +91,8 @@ impl Detector {
     /// nights to them.
     pub(super) fn questions(self) -> Vec<Question> {
         let sees = |kind: &Kind| self == Self::Dropline || !matches!(kind, Kind::Shuffled | Kind::Unsaid);
-        let kinds: BTreeSet<Kind> = QUIET.into_iter().chain(EVENTFUL).chain(UNSEEN).filter(sees).collect();
+        let kinds: BTreeSet<Kind> =
+            QUIET.into_iter().chain(EVENTFUL).chain(UNSEEN).chain(LATER).filter(sees).collect();
         let wholes = kinds.into_iter().map(|kind| Question { kind, step: None });
         let steps = QUIET.into_iter().filter(sees);
         let steps = steps.flat_map(|kind| SIZES.map(|step| Question { kind, step: Some(step) }));
@@ -152,7 +153,10 @@ pub(super) fn own(seeds: &[u64]) -> Vec<Ended> {
 
 /// What Dropline tells of a history.
 pub(super) fn told(history: &History) -> Told {
-    let found = Trend::of(&history.nights, WANTED).expect("enough nights");
+    // Where each night has a mark of its own, nothing is told.
+    let Some(found) = Trend::of(&history.nights, WANTED) else {
+        return Told { changes: Vec::new(), drifts: 0 };
+    };
     let changes = found.changes.iter().map(|change| change.at).collect();
     Told { changes, drifts: found.drifts.len() }
 }

@@ -42,6 +42,11 @@ pub(super) enum Kind {
     Interleaved,
     MissingWeeks,
     DriftingTails,
+    OddHours,
+    WanderingScatter,
+    Coarse,
+    BadSpells,
+    Updates,
 }
 
 /// In which nothing changes but chance.
@@ -62,6 +67,10 @@ pub(super) const EVENTFUL: [Kind; 6] =
 /// That had no part in making the detector: no step is in them that nobody knows of.
 pub(super) const UNSEEN: [Kind; 5] =
     [Kind::Machines, Kind::Weekly, Kind::Interleaved, Kind::MissingWeeks, Kind::DriftingTails];
+
+/// That were written when the detector was finished.
+pub(super) const LATER: [Kind; 5] =
+    [Kind::OddHours, Kind::WanderingScatter, Kind::Coarse, Kind::BadSpells, Kind::Updates];
 
 /// Nights, and the first nights of levels that a detector should find.
 #[derive(Clone, Debug)]
@@ -93,6 +102,11 @@ impl Kind {
             Self::Interleaved => "two machines, no key",
             Self::MissingWeeks => "missing weeks",
             Self::DriftingTails => "tails with drift",
+            Self::OddHours => "odd hours",
+            Self::WanderingScatter => "scatter that wanders",
+            Self::Coarse => "coarse results",
+            Self::BadSpells => "bad spells",
+            Self::Updates => "kernel updates",
         }
     }
 
@@ -206,6 +220,55 @@ impl Kind {
                 nights.iter_mut().filter(|_| chance.random_bool(share)).for_each(|night| night.value *= 0.95);
             }
             Self::DriftingTails => line(nights, 0, count - 1, -0.05),
+            Self::OddHours => {
+                // Up to twenty searches a day, and a rhythm of the day.
+                let mut day = 0.0;
+                for night in nights.iter_mut() {
+                    day += chance.random_range(0.05..0.6);
+                    night.day = day;
+                    night.value *= 1.0 - 0.01 * (day * std::f64::consts::TAU).sin();
+                }
+            }
+            Self::WanderingScatter => {
+                // Each night says half of how much more it scatters.
+                let mut state = 0.0;
+                for night in nights.iter_mut() {
+                    state = 0.95 * state + 0.3 * normal(chance);
+                    let times = f64::exp(state / 2.0);
+                    wider(std::slice::from_mut(night), times);
+                    night.error = night.error.map(|error| error / times.sqrt());
+                }
+            }
+            Self::Coarse => {
+                for night in nights.iter_mut() {
+                    night.value = (night.value / (LEVEL * SCATTER)).round() * LEVEL * SCATTER;
+                    night.error = None;
+                }
+            }
+            Self::BadSpells => {
+                // One to four nights 3 to 15 % low, as beside another job.
+                let mut at = 0;
+                while at < count {
+                    if chance.random_bool(0.02) {
+                        let end = (at + chance.random_range(1..=4)).min(count);
+                        step(&mut nights[at..end], -chance.random_range(0.03..0.15));
+                        at = end;
+                    }
+                    at += 1;
+                }
+            }
+            Self::Updates => {
+                // Every 3 to 20 nights; half of them change the level by up to 3 %.
+                let mut at = chance.random_range(3..20);
+                while at < count {
+                    let next = (at + chance.random_range(3..20)).min(count);
+                    nights[at].is_marked = true;
+                    if chance.random_bool(0.5) {
+                        step(&mut nights[at..next], chance.random_range(-0.03..0.03));
+                    }
+                    at = next;
+                }
+            }
         }
     }
 }
@@ -258,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_history_is_the_same_each_time_and_another_with_each_seed() {
-        for kind in QUIET.into_iter().chain(EVENTFUL).chain(UNSEEN) {
+        for kind in QUIET.into_iter().chain(EVENTFUL).chain(UNSEEN).chain(LATER) {
             let one = kind.history(7);
             assert_eq!(one.nights, kind.history(7).nights, "{}", kind.name());
             assert_ne!(one.nights, kind.history(8).nights, "{}", kind.name());

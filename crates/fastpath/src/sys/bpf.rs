@@ -25,6 +25,9 @@ const LIVE_FRAMES: u32 = 1 << 1;
 /// The kernel's clock is for programs whose licence is the kernel's.
 const LICENCE: &[u8] = b"Dual MIT/GPL\0";
 
+/// So often a program is loaded again at most that a signal kept from being looked at.
+const MOST_LOADS: u32 = 100;
+
 /// Asks the kernel with the part of `union bpf_attr` that a command reads.
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
     // SAFETY: the kernel reads the attributes, of the length given; what they point to lives until it answers. Of no command here
@@ -132,7 +135,15 @@ impl Program {
                 },
             )
         };
-        match load(&mut []) {
+        // A signal ends the kernel's look at the instructions, and says nothing of them.
+        let mut loaded = load(&mut []);
+        for _ in 0..MOST_LOADS {
+            match &loaded {
+                Err(why) if why.raw_os_error() == Some(libc::EAGAIN) => loaded = load(&mut []),
+                _ => break,
+            }
+        }
+        match loaded {
             Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EACCES)) => {
                 let mut log = vec![0; 1 << 20];
                 let _ = load(&mut log);

@@ -2,17 +2,18 @@
 
 use super::{FIRST_LEASE, Settings, Shared};
 use crate::bus::{Bus, ask, bytes_of};
-use crate::grant::{self, Asked, Ceiling, Grant, Signed};
+use crate::grant::{self, Asked, Bound, Ceiling, Duty, Grant, Signed};
 use crate::wire::{self, Answer, Arm, Failed, MovingLine, Open, Ready, Told};
 use dropline_failure::Failure;
 use dropline_record::{ProfileLine, Purpose, TrialLine};
 use dropline_targets::{AnyMeasurer, Opening, Target};
-use dropline_traffic::{Moving, Starter, Together};
+use dropline_traffic::{Consented, Leash, Moving, SendMeans, Starter, Together};
 use dropline_trial::{
-    AgentState, Arrival, Drain, GapLaw, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
+    AgentState, Arrival, Drain, GapLaw, Measurer as _, Rate, Share, TrafficProfile, Trial, TrialInput,
 };
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
@@ -43,6 +44,15 @@ pub(super) struct Performer {
     session: Option<Session>,
 }
 
+/// What the sending threads hold a trial to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    /// No packet leaves later than so long from now.
+    at_most: Option<Duration>,
+    /// Packets within any 100 ms.
+    peak: Option<u64>,
+}
+
 /// A target that is ready.
 struct Session {
     id: String,
@@ -54,6 +64,8 @@ struct Session {
     grants: Vec<Grant>,
     /// None after a failure: it is opened again.
     measurer: Option<AnyMeasurer>,
+    /// That the target's host consented, where that is another one.
+    _consented: Option<Consented>,
     /// Number of the trial that the measurer performs next.
     next: u64,
 }
@@ -94,7 +106,15 @@ impl Performer {
             ))
             .advice("install one version of dropline on all hosts of the fleet"));
         }
+        if !self.settings.ceiling.has(Duty::Perform) {
+            return Err(Failure::environment("refused: it performs no trials")
+                .advice("its --config says what it does, under may; choose other agents"));
+        }
         let target = self.target(&open.target, open.shares.len() > 1)?;
+        let address = target.address()?;
+        // What a program sends is not held to a way or a rate: it stays on this machine.
+        let far = address.filter(|_| !target.starts_a_program());
+        let consented = far.map(|address| self.consented(address, open)).transpose()?.flatten();
         let share = Share::new(open.index, &open.shares)
             .ok_or_else(|| Failure::usage("a share of the load must be above zero"))?;
         let grants = self.grants(&open.grants)?;
@@ -106,7 +126,7 @@ impl Performer {
             stop,
             patience: Duration::from_secs_f64(open.patience_s.clamp(0.0, 1e6)),
             slices: open.slices,
-            moving: self.moving(&open.moving)?,
+            moving: self.moving(&open.moving, consented.is_some())?,
             together: Some(Together { lease: Arc::clone(&self.shared.lease), starter }),
             ..Opening::default()
         };
@@ -118,11 +138,13 @@ impl Performer {
             share,
             grants,
             measurer: None,
+            _consented: consented,
             next: open.first_trial,
         };
         // Before the first packet, which asks whether anybody is there.
         session.may_ask(&self.settings.ceiling)?;
-        let ready = session.open(open.first_trial)?;
+        let mut ready = session.open(open.first_trial)?;
+        ready.source = address.and_then(source_towards);
         self.session = Some(session);
         Ok(ready)
     }
@@ -132,6 +154,7 @@ impl Performer {
         let mut ceiling = self.settings.ceiling.clone();
         let mut heard = self.shared.heard();
         ceiling.revoked.extend(heard.revoked.iter().cloned());
+        heard.shown.extend(grants.iter().filter_map(Signed::id));
         let each: Vec<_> = grants.iter().map(|signed| signed.of(&self.settings.name, &ceiling)).collect();
         let (mut good, mut why) = (Vec::new(), None);
         for one in each {
@@ -164,9 +187,37 @@ impl Performer {
         Ok(target)
     }
 
-    fn moving(&self, told: &MovingLine) -> Result<Moving, Failure> {
+    /// That packets may go to another host, where the address is not this one's: its own agent says that it consents.
+    fn consented(&self, address: SocketAddr, open: &Open) -> Result<Option<Consented>, Failure> {
+        let Err(why) = Leash::towards(address) else { return Ok(None) };
+        if open.consents.is_empty() {
+            // Whatever keeps packets to an address of this machine is said by whoever opens it.
+            return if why.is_of_another_host() {
+                grant::consented(&[], address, &open.session, &self.settings.ceiling, 0).map(|()| None)
+            } else {
+                Ok(None)
+            };
+        }
+        let now = dropline_archive::clock::now_s();
+        grant::consented(&open.consents, address, &open.session, &self.settings.ceiling, now)?;
+        Ok(Some(Consented::to(address)))
+    }
+
+    fn moving(&self, told: &MovingLine, is_far: bool) -> Result<Moving, Failure> {
         let mut means = self.settings.means.clone();
         means.send = told.send.parse().map_err(|why| Failure::usage(format!("--send: {why}")))?;
+        if is_far {
+            // Hosts between count a train as one packet, and frames of our own go past what holds packets to their way.
+            means.send = match means.send {
+                SendMeans::Auto => SendMeans::Sendmmsg,
+                one @ (SendMeans::Send | SendMeans::Sendmmsg) => one,
+                SendMeans::Gso | SendMeans::Packet => {
+                    return Err(Failure::usage(format!("--send {}: not to another host", told.send)).advice(
+                        "leave it out: packets are sent one by one there, and each host counts them so",
+                    ));
+                }
+            };
+        }
         means.receive = told.receive.parse().map_err(|why| Failure::usage(format!("--receive: {why}")))?;
         (means.senders, means.receivers) = (told.senders, told.receivers);
         if told.ordinary_priority {
@@ -188,14 +239,14 @@ impl Performer {
         };
         let load = session.share.of(Rate::from_millipps(arm.load_millipps));
         let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
-        let at_most = match session.may_send(arm.trial, input, &self.settings.ceiling) {
-            Ok(at_most) => at_most,
+        let Held { at_most, peak } = match session.may_send(arm.trial, input, &self.settings.ceiling) {
+            Ok(held) => held,
             Err(why) => {
                 let _ = tell.send(bytes_of(&Answer::<()>::Failed((&why).into())));
                 return;
             }
         };
-        self.shared.lease.begin(FIRST_LEASE, at_most);
+        self.shared.lease.begin(FIRST_LEASE, at_most, peak);
         {
             let mut heard = self.shared.heard();
             heard.attempt = arm.attempt;
@@ -265,16 +316,12 @@ impl Session {
             note: opened.note,
             generator: opened.generator,
             reply_buffer_bytes: opened.reply_buffer_bytes,
+            source: None,
         })
     }
 
-    /// Whether so much may be sent for so long; the time in which it may, where that ends.
-    fn may_send(
-        &self,
-        trial: u64,
-        input: TrialInput,
-        ceiling: &Ceiling,
-    ) -> Result<Option<Duration>, Failure> {
+    /// Whether so much may be sent for so long, and what it is held to.
+    fn may_send(&self, trial: u64, input: TrialInput, ceiling: &Ceiling) -> Result<Held, Failure> {
         let is_bound = !self.grants.is_empty() || ceiling.max_pps.or(ceiling.max_bps).is_some();
         let arrival = &self.profile.arrival;
         let is_even = matches!(arrival.gap_law(input.load), GapLaw::Equal { .. });
@@ -286,7 +333,7 @@ impl Session {
     }
 
     /// Whether the target may be asked whether it is there, and answers each stream.
-    fn may_ask(&self, ceiling: &Ceiling) -> Result<Option<Duration>, Failure> {
+    fn may_ask(&self, ceiling: &Ceiling) -> Result<Held, Failure> {
         let at_once = ASKED_FIRST + self.profile.streams.len();
         self.may(
             "what asks the target whether it answers",
@@ -303,9 +350,10 @@ impl Session {
         pps: f64,
         duration: Duration,
         ceiling: &Ceiling,
-    ) -> Result<Option<Duration>, Failure> {
-        let Some(target) = self.target.address()? else { return Ok(None) };
-        let bps = pps * f64::from(self.profile.packet.frame_bytes()) * 8.0;
+    ) -> Result<Held, Failure> {
+        let Some(target) = self.target.address()? else { return Ok(Held::default()) };
+        let frame_bits = f64::from(self.profile.packet.frame_bytes()) * 8.0;
+        let bps = pps * frame_bits;
         let now = dropline_archive::clock::now_s();
         let asked = Asked { target, what, pps, bps, duration, now };
         let by = |grant: Option<&Grant>| grant::check(&asked, grant, ceiling);
@@ -313,7 +361,14 @@ impl Session {
         for grant in self.grants.iter().skip(1) {
             found = found.or_else(|_| by(Some(grant)));
         }
-        Ok(found?.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))))
+        let Bound { until, pps, bps } = found?;
+        let most = [pps.map(|pps| pps as f64), bps.map(|bps| bps as f64 / frame_bits)];
+        let most = most.into_iter().flatten().reduce(f64::min);
+        Ok(Held {
+            at_most: until.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))),
+            // Less than one in 100 ms is one.
+            peak: most.map(|most| ((most / WINDOWS_A_SECOND) as u64).max(1)),
+        })
     }
 
     fn measure(&mut self, trial: u64, input: TrialInput, shared: &Shared) -> Result<Trial, Failure> {
@@ -347,12 +402,20 @@ fn peak_pps(departures: impl Iterator<Item = u64>) -> f64 {
     most as f64 * WINDOWS_A_SECOND
 }
 
-fn answer<T: Serialize>(tell: oneshot::Sender<Vec<u8>>, done: Result<T, Failure>) {
+pub(super) fn answer<T: Serialize>(tell: oneshot::Sender<Vec<u8>>, done: Result<T, Failure>) {
     let answer = match done {
         Ok(done) => Answer::Done(done),
         Err(why) => Answer::Failed((&why).into()),
     };
     let _ = tell.send(bytes_of(&answer));
+}
+
+/// The address that packets to this one have from here. A socket that is connected has sent nothing.
+fn source_towards(address: SocketAddr) -> Option<IpAddr> {
+    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any).ok()?;
+    socket.connect(address).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 /// The profile that was told.
@@ -369,7 +432,7 @@ fn profile(line: &ProfileLine) -> Result<TrafficProfile, Failure> {
     let seconds = |s: f64| Duration::from_secs_f64(s.clamp(0.0, 1e6));
     Ok(TrafficProfile {
         arrival,
-        packet: Packet::of_payload(line.packet_bytes).map_err(Failure::usage)?,
+        packet: line.packet().map_err(Failure::usage)?,
         streams: line.streams.clone(),
         directions: line.directions.clone(),
         drain: Drain {

@@ -28,7 +28,7 @@ const OTHER: usize = 7;
 /// Low bits of a number that come back.
 pub const TOKEN_BITS: u32 = 16;
 
-const HEADER_BYTES: usize = 12;
+pub(super) const HEADER_BYTES: usize = 12;
 const FLAGS_AT: usize = 2;
 const QUESTIONS_AT: usize = 4;
 /// Numbers of records: answers, authorities and what is added.

@@ -20,7 +20,7 @@ const CLASSES: [Class; 5] = [
 pub(super) const TOKEN_BITS: u32 = 16;
 
 /// Request's number, number of this datagram, how many there are, reserved.
-const FRAME_BYTES: usize = 8;
+pub(super) const FRAME_BYTES: usize = 8;
 const PART_AT: usize = 2;
 const PARTS_AT: usize = 4;
 /// The longest key that a server takes.

@@ -14,7 +14,7 @@ pub(super) const TOKEN_BITS: u32 = 32;
 /// Bytes of a session-sender's packet, and of a reflector's.
 pub const BYTES: usize = 44;
 /// Bytes of a reply of TWAMP-Light (RFC 5357 §4.2.1) without padding.
-const TWAMP_BYTES: usize = 41;
+pub(super) const TWAMP_BYTES: usize = 41;
 /// NTP's format, not synchronised, an error that says nothing (§4.2.1 and RFC 4656 §4.1.2): the time is not a clock's.
 const ERROR_ESTIMATE: u16 = 0x3f01;
 const TIME_AT: usize = 4;

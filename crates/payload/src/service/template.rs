@@ -197,6 +197,14 @@ impl Template {
         }
     }
 
+    /// What a datagram is that has the tag of no request: too short or too long to be a reply.
+    pub(super) fn without_token(&self, reply: &[u8]) -> Option<Unlike> {
+        match self.replies.matching {
+            Matching::Echo { .. } if reply.len() < self.longest_request() => Some(Unlike::Truncated),
+            _ => self.replies.without_tag(reply, self.tag),
+        }
+    }
+
     pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
         match self.replies.matching {
             Matching::Echo { .. } => self.judge_echo(request, reply),

@@ -27,12 +27,16 @@ const SEEDED: [&str; 3] = ["udp://", "exec:", "sim:"];
 /// What a header says against itself.
 pub(crate) fn of_header(header: &Header) -> Result<(), String> {
     let profile = &header.profile;
-    // What others send, a watch hears: it may be shorter than ours can be.
-    let shortest = if header.verb == "watch" { Packet::SHORTEST } else { 0 };
+    // What others send, a watch hears, and what a service is asked is its own: it may be shorter than ours can be.
+    let is_ours = header.verb != "watch" && !header.asks_in_a_protocol_of_its_own();
+    let shortest = if is_ours { 0 } else { Packet::SHORTEST };
     Packet::of_payload(profile.packet_bytes.max(shortest))
         .map_err(|why| format!("itself: packet_bytes: {why}"))?;
     let frame_bytes = profile.packet_bytes + Packet::FRAME_OVERHEAD;
     same("itself", "frame_bytes", profile.frame_bytes, "a payload of packet_bytes", frame_bytes)?;
+    if profile.packet_mean_bytes.is_some() {
+        profile.packet().map_err(|why| format!("itself: packet_mean_bytes: {why}"))?;
+    }
     words::of_header(header)?;
     match &header.search {
         Some(search) if search.min_load_pps > search.max_load_pps => Err(format!(

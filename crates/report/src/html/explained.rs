@@ -2,28 +2,39 @@
 
 use super::figure::figures;
 use crate::explained::{change_words, facts};
-use crate::lacks::lack_words;
+use crate::lacks::{Standing, lack_words};
 use crate::plot::{self, Plot, Room};
 use crate::prose::sentence_case;
-use dropline_record::Explanation;
+use dropline_record::explanation::Lack;
+use dropline_record::{Explanation, Record};
 use maud::{Markup, html};
 
-pub(super) fn why(found: &Explanation) -> Markup {
+pub(super) fn why(record: &Record, found: &Explanation) -> Markup {
     let remedies: Vec<Plot> = plot::remedies(found).into_iter().collect();
     let others: Vec<Plot> = plots(found).into_iter().filter(|plot| plot.name != "remedies").collect();
     html! {
-        @if !found.lacks.is_empty() {
-            div.caveats {
-                @for lack in &found.lacks { div.caveat { b { "!" } span { (sentence_case(lack_words(found, *lack))) } } }
-            }
-        }
+        (lacks(record, found, Standing::Decides))
         (figures(&remedies, false))
         @if !remedies.is_empty() { (conditions(found)) }
         section {
-            h2 { "Why packets were lost" }
+            h2 { @if found.lost > 0 { "Why packets were lost" } @else { "How the target kept up" } }
             dl { @for (name, words) in facts(found) { dt { (name) } dd { (words) } } }
+            (lacks(record, found, Standing::Beside))
         }
         (figures(&others, false))
+    }
+}
+
+/// What it lacks: what decides the answer stands before all else, the rest beside the numbers.
+fn lacks(record: &Record, found: &Explanation, standing: Standing) -> Markup {
+    let lacks: Vec<Lack> =
+        found.lacks.iter().copied().filter(|lack| Standing::of_lack(*lack) == standing).collect();
+    html! {
+        @if !lacks.is_empty() {
+            div.caveats {
+                @for lack in lacks { div.caveat { b { "!" } span { (sentence_case(lack_words(record, found, lack))) } } }
+            }
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The answers as a table, and the doubts about them.
 
-use crate::number::{fixed, percent};
+use crate::number::{percent, percent_of};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
-use crate::prose::sentence_case;
+use crate::prose::{counts, sentence_case};
 use crate::search_summary::{Piece, SearchSummary, width};
 use crate::standing::recorded_words;
 use dropline_record::CaveatLine;
@@ -66,8 +66,8 @@ pub(super) fn goals(finding: &SearchSummary) -> Markup {
                             td data-headline-pps=[answer.headline_pps()] { b { (finding.headline(index, false).unwrap_or_else(|| "none".into())) } }
                             td data-lower-pps=[answer.lower_pps] { (load(stated.and(answer.lower_pps))) }
                             td data-upper-pps=[answer.upper_pps] { (load(stated.and(answer.upper_pps))) }
-                            td.w { @if let Some(width) = stated.and(width(answer)) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
-                            td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
+                            td.w { @if let Some(width) = stated.and(width(answer)) { (percent_of(width, 2)) } }
+                            td.w { (percent(answer.goal.width)) }
                             td.l.wrap data-result=(recorded_words(answer)) {
                                 @if standing.settled() { (standing.short()) }
                                 @else { span.unsettled { (standing.short()) } }
@@ -112,14 +112,18 @@ pub(super) fn certificates(finding: &SearchSummary) -> Markup {
     }
 }
 
-/// What each answer that does not stand still says.
+/// What each answer that does not stand still says, once for goals of which the same is said.
 fn unsettled(finding: &SearchSummary) -> Markup {
     html! {
-        @for (index, name) in finding.names.iter().enumerate() {
-            @if !finding.standings[index].settled() {
-                div.caveat data-code="unsettled" data-goal=(index) {
-                    b { "!" }
-                    span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(index)) "." }
+        @for (goals, words) in finding.unsettled() {
+            div.caveat data-code="unsettled" data-goal=(goals[0]) {
+                b { "!" }
+                span {
+                    @for (place, &goal) in goals.iter().enumerate() {
+                        @if place > 0 { (if place + 1 == goals.len() { " and " } else { ", " }) }
+                        b class=(format!("t{}", finding.inks[goal])) { (finding.names[goal]) }
+                    }
+                    ": " (words) "."
                 }
             }
         }
@@ -167,7 +171,7 @@ pub(super) fn caveats(caveats: &[CaveatLine], finding: Option<&SearchSummary>) -
             div.caveats {
                 @if let Some(unsettled) = unsettled { (unsettled) }
                 @for caveat in caveats {
-                    div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&caveat.text)) } }
+                    div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&counts(&caveat.text))) } }
                 }
             }
         }

@@ -166,7 +166,7 @@ fn row(record: &ListedRecord<'_>, here: Here<'_>) -> Markup {
                     div { (found(line, goal)) " " @match series {
                         Some(id) if goal.limit_pps.is_some() => { a href=(here.to(&trend_page(id), &[])) title="this limit over time" { span.i { (goal.goal) } } }
                         _ => span.i { (goal.goal) }
-                    } }
+                    } @if let Some(why) = goal.why_not.as_ref().filter(|_| line.finished) { span.n { ": " (why) } } }
                 }
                 @if let Some(trial) = &line.trial { div { (trial.answer) } }
                 @if let Some(state) = state { div { b { (state) } } }
@@ -181,7 +181,7 @@ fn row(record: &ListedRecord<'_>, here: Here<'_>) -> Markup {
 /// The limit of a goal with its bounds.
 fn found(line: &IndexLine, goal: &IndexedGoal) -> Markup {
     let stated = goal.limit_pps.or(goal.median_pps).or(goal.lower_pps).or(goal.upper_pps);
-    let loads = Loads::of(line.load_unit, [], stated.unwrap_or(0.0));
+    let loads = Loads::of(line.load_unit, [], stated.unwrap_or(0.0)).apart(goal.lower_pps, goal.upper_pps);
     html! {
         @if let Some(limit) = goal.limit_pps { b { (loads.with_unit(limit)) } " " @if goal.level.is_none() { span.about { "bounds " } } span.i { (loads.interval(goal.lower_pps, goal.upper_pps)) } }
         @else if stated.is_some() { (loads.interval(goal.lower_pps, goal.upper_pps)) "\u{a0}" (loads.unit) }

@@ -12,6 +12,7 @@ use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
 use crate::search_groups::{Labels, SearchGroups, change_words, labels, unsettled_words};
 use crate::search_summary::SearchSummary;
+use crate::text::{Columns, Side, singles};
 use crate::{prose, traffic};
 use dropline_record::{CaveatLine, Record};
 use maud::{Markup, html};
@@ -33,9 +34,11 @@ pub(super) fn page(records: &[Record]) -> String {
     };
     let content = html! {
         @if let Some(first) = records.first() { (about(first)) }
-        (sentence(&answer::of_several(&groups), None))
+        (sentence(&answer::of_several(records, &groups), None))
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
         @if !groups.lines.is_empty() { (table(&groups)) }
+        (counted(records))
+        @if groups.repeated() { p.about { "half 16–84: half the range of the middle two thirds of the searches" } }
         @if groups.lines.iter().any(|line| line.change.is_some()) {
             p.about { "Whether one load is really higher than another, or only at random, is said by  " code { "dropline compare A B" } }
         }
@@ -63,7 +66,7 @@ pub(super) fn page(records: &[Record]) -> String {
         }
         (downloads(records))
     };
-    shell(&answer::plain(&answer::of_several(&groups)), &description, &content)
+    shell(&answer::words(records), &description, &content)
 }
 
 /// One unit for all of them.
@@ -147,6 +150,31 @@ fn table(groups: &SearchGroups) -> Markup {
                                 @if line.unsettled.is_empty() { (line.result) }
                                 @else { span.unsettled { (unsettled_words(line)) } }
                             }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What each trial counted that no search offered.
+fn counted(records: &[Record]) -> Markup {
+    let Columns { heads, rows } = singles(records);
+    // The least columns leave a narrow page.
+    let side = |index: usize| match (heads[index].0.as_str(), heads[index].1) {
+        ("offered" | "forwarded", _) => Some("w"),
+        (_, Side::Left) => Some("l wrap"),
+        _ => None,
+    };
+    html! {
+        @if !rows.is_empty() {
+            div.scroll {
+                table.counted {
+                    thead { tr { @for (index, (head, _)) in heads.iter().enumerate() { th class=[side(index)] scope="col" { (head) } } } }
+                    tbody {
+                        @for row in &rows {
+                            tr { @for (index, (cell, _)) in row.cells.iter().enumerate() { td class=[side(index)] { (cell) } } }
                         }
                     }
                 }

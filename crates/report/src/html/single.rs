@@ -84,7 +84,7 @@ fn search(finding: &SearchSummary) -> Markup {
         section { h2 { "How it was measured" } (measured(record)) }
         section {
             h2 { "Every trial" }
-            p.about { "Click a heading to sort." }
+            p.about.sorts { "Click a heading to sort." }
             (trials(record, finding.loads))
         }
         (downloads(std::slice::from_ref(record)))
@@ -118,9 +118,9 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                     }
                 }
                 (caveats(&decisive_first(record, record.caveats()), None))
-                @if let Some(found) = found { (why(found)) }
+                @if let Some(found) = found { (why(record, found)) }
                 div.beside {
-                    section { h2 { "What was counted" } (counted(trial)) }
+                    section { h2 { "What was counted" } (counted(record, trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
                 }
                 (parts(record, trial))
@@ -189,11 +189,23 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
         None => "paced by the target".into(),
     };
     format!(
-        "{} for {}, {} arrivals, {intended}.",
+        "{} {}, {} arrivals, {intended}.{}",
         loads.with_unit(trial.intended_load_pps),
-        number::seconds(trial.duration_s),
-        traffic::arrival_words(&trial.arrival)
+        crate::text::time_words(trial),
+        traffic::arrival_words(&trial.arrival),
+        took(trial)
     )
+}
+
+/// How long it took, where that is the target's doing.
+fn took(trial: &TrialLine) -> String {
+    let delay = trial.delay_ns.as_ref().filter(|_| !crate::denial::are_delays_ours(trial));
+    let Some((delay, p50)) = delay.and_then(|delay| Some((delay, delay.p50?))) else { return String::new() };
+    let slow = delay
+        .p99
+        .map_or_else(String::new, |p99| format!(", and 99 of 100 {} or less", number::nanoseconds(p99)));
+    let which = if trial.lost.0 > 0 { "Of those that came back half" } else { "Half of them" };
+    format!(" {which} took {} or less{slow}.", number::nanoseconds(p50))
 }
 
 /// What each direction or agent had of it: whole sentences, which a narrow column would cut.
@@ -211,7 +223,7 @@ fn parts(record: &Record, trial: &TrialLine) -> Markup {
     }
 }
 
-fn counted(trial: &TrialLine) -> Markup {
+fn counted(record: &Record, trial: &TrialLine) -> Markup {
     let counts = [
         ("intended", trial.intended),
         ("offered", Some(trial.offered)),
@@ -220,11 +232,8 @@ fn counted(trial: &TrialLine) -> Markup {
         ("duplicated", trial.duplicated),
         ("reordered", trial.reordered),
         ("late, of earlier trials", trial.late),
-        ("came back shorter", trial.reply_truncated),
-        ("came back longer", trial.reply_extended),
-        ("came back changed", trial.reply_changed),
-        ("lost by our own socket", Some(trial.generator_lost)),
     ];
+    let counts = counts.into_iter().chain(traffic::otherwise(record, trial));
     html! {
         dl {
             @for (name, count) in counts {

@@ -5,7 +5,9 @@ use super::shell::{method, shell};
 use crate::number::percent;
 use crate::plot::trend;
 use crate::prose::{date, sentence_case};
-use crate::trends::{change, confirmation, drift, first_line, nights, span, spikes, verdict, widths};
+use crate::trends::{
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, verdict, widths,
+};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};
 
@@ -33,6 +35,8 @@ fn history(series: &SeriesLine) -> Markup {
         section {
             h2 { (series.target) ", " (series.goal) }
             p.about { (span(series)) " on " (series.machine) ", dropline " (series.dropline) }
+            @if let Some(words) = reference(series) { p { (words) "." } }
+            @if let Some(words) = level(series) { p { "Level " (words) "." } }
             @if !series.changes.is_empty() {
                 div.scroll { table.study {
                     thead { tr {
@@ -53,6 +57,7 @@ fn history(series: &SeriesLine) -> Markup {
                     } }
                 } }
             }
+            @if let Some(words) = silent(series) { p { (sentence_case(&words)) "." } }
             @if let Some(words) = widths(series) { p { (sentence_case(words)) "." } }
             (figures(&trend(series).into_iter().collect::<Vec<_>>(), false))
             @for line in &series.drifts { p { "Drifting " (drift(line)) } }

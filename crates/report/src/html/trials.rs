@@ -36,7 +36,7 @@ pub(super) fn trials(record: &Record, loads: Loads) -> Markup {
                 thead {
                     tr {
                         @for column in &columns {
-                            th scope="col" class=(column.class) {
+                            th scope="col" class=[Some(column.class).filter(|class| !class.is_empty())] {
                                 button type="button" {
                                     (column.head.0)
                                     @if !column.head.0.is_empty() { br; }
@@ -52,7 +52,7 @@ pub(super) fn trials(record: &Record, loads: Loads) -> Markup {
                             data-lost=(trial.lost.0) data-offered=(trial.offered.0) {
                             @for column in &columns {
                                 @let cell = (column.cell)(trial);
-                                td class=(column.class) data-v=[cell.value] { (cell.text) }
+                                td class=[Some(column.class).filter(|class| !class.is_empty())] data-v=[cell.value] { (cell.text) }
                             }
                         }
                     }

@@ -19,7 +19,7 @@ pub(crate) fn backlog(found: &Explanation, room: Room) -> Option<Plot> {
         name: "backlog",
         title: cause_title(found),
         caption:
-            "Most packets at the target in each part of the trial: as they were (dark), and in the replay \
+            "Most packets at the target in each part of the trial: as they were (line), and in the replay \
                   (grey, dashed). Marks at the top: packets were lost. The level: what fits."
                 .into(),
         desc: format!(

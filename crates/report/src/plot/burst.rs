@@ -103,25 +103,21 @@ fn draw(found: &Explanation, room: Room) -> Drawing {
 /// What came in each part of the burst, and when the target worked and when it did nothing though it had work.
 fn lanes(canvas: &mut Canvas, found: &Explanation, frame: Frame, time: &Scale) {
     let ms = |at_ns: u64| at_ns as f64 / 1e6;
-    let parts = ((frame.right - frame.left) / PART).floor().max(1.0);
-    let mut came = vec![0u32; parts as usize];
-    for moment in &found.course.burst {
-        let share = (time.clamped(ms(moment.at_ns)) - frame.left) / (frame.right - frame.left);
-        came[((share * parts) as usize).min(parts as usize - 1)] += 1;
-    }
-    let most = came.iter().copied().max().unwrap_or(0).max(1);
-    let width = (time.high - time.low) / parts;
-    let named = format!("arrivals in each {}{}ms, {most} at most", three(width), number::JOIN);
+    let came = came(found, (frame.right - frame.left) / PART);
+    let most = came.iter().map(|part| part.2).max().unwrap_or(0).max(1);
+    let width = came.first().map_or(0.0, |(from, to, _)| (to - from) as f64 / 1e6);
+    let named = format!("arrivals in each {}{}ms, {} at most", three(width), number::JOIN, count(most));
     canvas.text("tick", Anchor::Start, 0.0, 12.0, &named);
     let (top, bottom) = (22.0, 66.0);
     let mut bars = Path::default();
-    for (part, packets) in came.into_iter().enumerate().filter(|(_, packets)| *packets > 0) {
-        let left = frame.left + part as f64 * (frame.right - frame.left) / parts;
-        let height = bottom - (bottom - top) * f64::from(packets) / f64::from(most);
+    for &(from, to, packets) in came.iter().filter(|part| part.2 > 0) {
+        let (left, right) = (time.clamped(ms(from)), time.clamped(ms(to)));
+        let height = bottom - (bottom - top) * packets as f64 / most as f64;
+        let right = (right - 1.0).max(left + 0.5);
         bars.start(canvas, left, bottom);
         bars.line(canvas, left, height);
-        bars.line(canvas, left + PART - 1.0, height);
-        bars.line(canvas, left + PART - 1.0, bottom);
+        bars.line(canvas, right, height);
+        bars.line(canvas, right, bottom);
         bars.close();
     }
     canvas.path("seen", &bars);
@@ -130,10 +126,10 @@ fn lanes(canvas: &mut Canvas, found: &Explanation, frame: Frame, time: &Scale) {
     let words = if stalls.is_empty() {
         "the target: it was not seen to do nothing"
     } else {
-        "the target: it worked (grey), and did nothing though it had work (white)"
+        "the target: it worked (bar), and did nothing though it had work (gaps)"
     };
     let words = if frame.right < 500.0 && !stalls.is_empty() {
-        "the target: it worked, or did nothing (white)"
+        "the target: it worked, or did nothing (gaps)"
     } else {
         words
     };
@@ -144,6 +140,31 @@ fn lanes(canvas: &mut Canvas, found: &Explanation, frame: Frame, time: &Scale) {
         let (begin, end) = (time.clamped(ms(begin)), time.clamped(ms(end)));
         canvas.rect("stands", (begin, end.max(begin + 1.5)), (top, bottom));
     }
+}
+
+/// From when to when, and how many packets came: of the arrivals that are kept one by one, in so many parts; where some of them
+/// were left out, of the parts of the whole trial.
+fn came(found: &Explanation, parts: f64) -> Vec<(u64, u64, u64)> {
+    let moments = &found.course.burst;
+    let (Some(first), Some(last)) = (moments.first(), moments.last()) else { return Vec::new() };
+    let whole = &found.course.overview;
+    let width = whole.get(1).map_or(0, |second| second.at_ns);
+    let within = whole.iter().filter(|part| part.at_ns + width > first.at_ns && part.at_ns < last.at_ns);
+    let within: Vec<(u64, u64, u64)> =
+        within.map(|part| (part.at_ns, part.at_ns + width, part.arrived)).collect();
+    // The parts at both ends reach beyond.
+    let inner = within.iter().filter(|part| part.0 >= first.at_ns && part.1 <= last.at_ns);
+    if inner.map(|part| part.2).sum::<u64>() > moments.len() as u64 {
+        return within;
+    }
+    let parts = parts.floor().max(1.0) as u64;
+    let step = (last.at_ns - first.at_ns).div_ceil(parts).max(1);
+    let mut came: Vec<(u64, u64, u64)> =
+        (0..parts).map(|part| (first.at_ns + part * step, first.at_ns + (part + 1) * step, 0)).collect();
+    for moment in moments {
+        came[((moment.at_ns - first.at_ns) / step).min(parts - 1) as usize].2 += 1;
+    }
+    came
 }
 
 /// A time with as many decimals as tell ticks apart.

@@ -155,8 +155,8 @@ fn shift(compared: &Compared) -> Option<Plot> {
     let low = shifts.iter().flat_map(reach).fold(f64::INFINITY, f64::min);
     let high = shifts.iter().flat_map(reach).fold(f64::NEG_INFINITY, f64::max);
     let (low, high) = if low < high { (low, high) } else { (low - 1.0, high + 1.0) };
-    let is_slower = |line: &ShiftLine| line.low.is_some_and(|low| low > little);
-    let is_faster = |line: &ShiftLine| line.high.is_some_and(|high| high < -little);
+    let is_slower = |line: &ShiftLine| line.low.is_some_and(|low| low > matters(compared, line.p));
+    let is_faster = |line: &ShiftLine| line.high.is_some_and(|high| high < -matters(compared, line.p));
     let draw = |room: Room| {
         let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
         let y_of = |frame: &Frame| Scale::linear((low, high), (frame.bottom, frame.top));
@@ -166,8 +166,12 @@ fn shift(compared: &Compared) -> Option<Plot> {
         frame.left = widest(&rows) + 14.0;
         let y = y_of(&frame);
         let x = Scale::linear((-0.5, shifts.len() as f64 - 0.5), (frame.left, frame.right));
-        if little > 0.0 {
-            canvas.rect("little", (frame.left, frame.right), (y.clamped(-little), y.clamped(little)));
+        for (index, line) in shifts.iter().enumerate() {
+            let (at, little) = (index as f64, matters(compared, line.p));
+            if little > 0.0 {
+                let across = (x.at(at - 0.5), x.at(at + 0.5));
+                canvas.rect("little", across, (y.clamped(-little), y.clamped(little)));
+            }
         }
         canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("B \u{2212} A, {unit}"));
         frame.rows(&mut canvas, &y, &rows);
@@ -215,7 +219,7 @@ fn shift(compared: &Compared) -> Option<Plot> {
     let slower = shifts.iter().filter(|line| is_slower(line)).count();
     let faster = shifts.iter().filter(|line| is_faster(line)).count();
     let title = format!(
-        "B is faster at {faster} and slower at {slower} of {} percentiles by more than matters",
+        "Taken one by one, B is faster at {faster} and slower at {slower} of {} percentiles by more than matters",
         shifts.len()
     );
     Some(Plot {
@@ -234,6 +238,21 @@ fn shift(compared: &Compared) -> Option<Plot> {
             rows: rows.collect(),
         },
     })
+}
+
+/// The smallest effect that matters at a percentile: the share that the questions have, of what A has there.
+fn matters(compared: &Compared, p: f64) -> f64 {
+    let core = &compared.core;
+    let least = core.smallest_effect.max(0.0);
+    let all = compared.a.count.0 as f64;
+    let mut below = 0.0;
+    let cell = compared.a.histogram.iter().find(|cell| {
+        below += cell.count.0 as f64;
+        below >= p * all
+    });
+    let share = core.of_a.filter(|of_a| *of_a > 0.0).map_or(0.0, |of_a| least / of_a);
+    let value = cell.map_or(0.0, |cell| (cell.low + cell.high) / 2.0);
+    if p > 0.5 { least.max(share * value) } else { least }
 }
 
 fn name(p: f64) -> String {

@@ -4,6 +4,7 @@ use super::axes::{Frame, spread};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
+use crate::denial::{are_delays_ours, that_count};
 use crate::number::{Loads, nanoseconds, percent};
 use crate::prose::labelled;
 use crate::search_summary::SearchSummary;
@@ -37,6 +38,10 @@ struct Curve {
     shade: usize,
     /// Drawn dashed: not a delay of the target.
     late: bool,
+    /// Our own lateness is most of it.
+    ours: bool,
+    /// Fewer than half of the packets came back.
+    few: bool,
 }
 
 /// What a plot is about, beside its curves.
@@ -87,7 +92,12 @@ fn of_search(finding: &SearchSummary, loads: Loads, label: &str) -> Option<Story
         let (curves, all) = asked(finding, loads, what);
         (curves, all, "delays that were asked for")
     };
-    let title = curves.last()?.title();
+    // Of a load at which most packets came back: the delays of a few say little of it.
+    let told = curves.iter().rev().find(|curve| !curve.few).or(curves.last())?;
+    let title = match told {
+        heaviest if heaviest.ours => format!("{}, our own lateness included", heaviest.title()),
+        heaviest => heaviest.title(),
+    };
     let caption =
         if all > curves.len() { format!(" {} of {all} {each}.", curves.len()) } else { String::new() };
     Some(Story { curves, title: labelled(label, title), caption })
@@ -141,7 +151,19 @@ impl Curve {
         let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
         let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
         let (at, what) = (String::new(), LoadUnit::Packets);
-        Some(Self { name, below, at, packets, what, points, stated, shade: 4, late: false })
+        Some(Self {
+            name,
+            below,
+            at,
+            packets,
+            what,
+            points,
+            stated,
+            shade: 4,
+            late: false,
+            ours: false,
+            few: false,
+        })
     }
 
     /// What this curve says, and where: a title speaks of one curve alone.
@@ -188,7 +210,12 @@ fn asked(finding: &SearchSummary, loads: Loads, what: LoadUnit) -> (Vec<Curve>, 
         let (share, goal) = (percent(*share), finding.names.get(*goal).map_or("a goal", String::as_str));
         let name = if several { format!("{share} of {goal}") } else { share.clone() };
         let curve = Curve::new(name, loads.with_unit(trial.intended_load_pps), &histogram)?;
-        Some(Curve { at: format!("At {share} of the load for {goal}"), what, ..curve })
+        Some(Curve {
+            at: format!("At {share} of the load for {goal}"),
+            what,
+            ours: are_delays_ours(trial),
+            ..curve
+        })
     });
     let mut curves: Vec<Curve> = curves.collect();
     let all = curves.len();
@@ -198,8 +225,11 @@ fn asked(finding: &SearchSummary, loads: Loads, what: LoadUnit) -> (Vec<Curve>, 
 
 /// Delays of a search's trials, those at one load together; some of the loads when there are many.
 fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize) {
-    let mut measured: Vec<&TrialLine> =
-        record.trials.iter().filter(|trial| trial.delay_ns.is_some()).collect();
+    let has_delays = |trial: &&TrialLine| trial.delay_ns.is_some();
+    let mut measured: Vec<&TrialLine> = that_count(&record.trials).filter(has_delays).collect();
+    if measured.is_empty() {
+        measured = record.trials.iter().filter(has_delays).collect();
+    }
     measured.sort_by(|a, b| a.intended_load_pps.total_cmp(&b.intended_load_pps));
     let groups: Vec<&[&TrialLine]> =
         measured.chunk_by(|a, b| a.intended_load_pps == b.intended_load_pps).collect();
@@ -218,8 +248,11 @@ fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize)
                 sum.merge(&histogram(trial.delay_ns.as_ref()?)?);
             }
             let load = loads.with_unit(group[0].intended_load_pps);
-            let at = format!("At {load}");
-            Some(Curve { at, what, ..Curve::new(String::new(), load, &sum)? })
+            let at = format!("At {}", loads.with_unit(group[0].intended_load_pps));
+            let offered: u64 = group.iter().map(|trial| trial.offered.0).fold(0, u64::saturating_add);
+            let few = sum.count() < offered / 2;
+            let ours = group.iter().any(|trial| are_delays_ours(trial));
+            Some(Curve { at, what, ours, few, ..Curve::new(String::new(), load, &sum)? })
         })
         .collect();
     (shaded(curves), all)

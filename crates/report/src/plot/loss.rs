@@ -29,13 +29,18 @@ pub(crate) fn loss(finding: &SearchSummary, loads: LoadAxis, room: Room, label: 
         caption.push_str(if finding.is_doubted() {
             " The line is the mean loss that a target would have that is the same in all trials: this one is not."
         } else {
-            " The line is the mean loss that is believed at each load, its band holds it with 95 % probability."
+            " The line is the loss to be expected at each load, and its band holds that with 95 % probability."
         });
     }
     if !outside.is_empty() {
-        let missing: Vec<String> =
-            outside.iter().take(4).map(|trial| loads.short(trial.intended_load_pps)).collect();
-        let more = if outside.len() > missing.len() { ", …" } else { "" };
+        let mut missing: Vec<String> = Vec::new();
+        for load in outside.iter().map(|trial| loads.short(trial.intended_load_pps)) {
+            if !missing.contains(&load) {
+                missing.push(load);
+            }
+        }
+        let more = if missing.len() > 4 { ", …" } else { "" };
+        missing.truncate(4);
         caption.push_str(&format!(
             " Not shown: {} at {}{more} {}.",
             number::plural(outside.len() as u64, "trial"),

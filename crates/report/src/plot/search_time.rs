@@ -13,12 +13,15 @@ use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room, apart, apart_words, trial_words};
-use crate::number::{self, Loads, percent, seconds};
+use crate::number::{self, Loads, percent, percent_of, seconds};
 use crate::prose::{labelled, sentence_case};
 use crate::search_summary::{SearchSummary, relative_width};
 use crate::standing::Standing;
 use dropline_record::TrialLine;
 use steps::{Step, steps};
+
+/// An interval that is wider than this has no width that says anything.
+const HARDLY: f64 = 0.5;
 
 /// Height of the lanes at the edges, for trials outside the axis.
 const LANE: f64 = 18.0;
@@ -36,6 +39,11 @@ pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label
     );
     if has_medians(finding) {
         caption.push_str(" Dotted: the median of an interval.");
+    }
+    if finding.record.trials.iter().any(|trial| trial.phase.as_deref() == Some("weigh")) {
+        caption.push_str(
+            " Phases: locate finds the region, weigh asks for more in it, probe looks at lower loads.",
+        );
     }
     if invalid {
         caption.push_str(" Dashed: a bound that its last trial does not confirm.");
@@ -71,44 +79,52 @@ fn has_medians(finding: &SearchSummary) -> bool {
     finding.record.trials.iter().flat_map(|trial| &trial.bounds).any(|bounds| bounds.median_pps.is_some())
 }
 
-/// When each goal was known as well as asked, or why not.
+/// How well each goal was known in the end, and since when; or why not.
 fn title(finding: &SearchSummary) -> String {
     let knowns: Vec<Option<(f64, f64)>> =
         (0..finding.answers.len()).map(|goal| known(finding, goal)).collect();
-    if let [Some(first), Some(_), ..] = knowns.as_slice()
-        && knowns.iter().all(|known| *known == Some(*first))
-    {
-        let all = if knowns.len() == 2 { "Both" } else { "All" };
-        return format!("{all} goals were known to {} after {}", percent(first.0), seconds(first.1));
-    }
     if let ([None, None, ..], Some(why)) = (knowns.as_slice(), same_standing(finding))
         && knowns.iter().all(Option::is_none)
     {
-        return format!("No goal {}", missing(&why, true));
+        return format!("Every limit {}", missing(&why));
     }
-    let mut before = None;
-    let words: Vec<String> = finding
-        .standings
-        .iter()
-        .enumerate()
-        .map(|(goal, standing)| {
-            let name = goal_phrase(finding, goal);
-            let Some((width, after)) = knowns[goal] else {
-                before = None;
-                return format!("the {name} {}", missing(standing, false));
-            };
-            let after = seconds(after);
-            match before.replace(width) {
-                Some(same) if same == width => format!("the {name} after {after}"),
-                Some(_) => format!("the {name} to {} after {after}", percent(width)),
-                None => format!("the {name} was known to {} after {after}", percent(width)),
+    let (mut words, mut times): (Vec<String>, Vec<f64>) = Default::default();
+    // Bounds are loads that were tried, and no interval that holds the limit.
+    let is_interval = finding.answers.iter().any(|answer| answer.level.is_some());
+    for (goal, name) in finding.names.iter().enumerate() {
+        let limit = match (is_interval, goal) {
+            (true, 0) => format!("the limit for {name}"),
+            (true, _) => format!("that for {name}"),
+            (false, 0) => format!("the bounds for {name}"),
+            (false, _) => format!("those for {name}"),
+        };
+        words.push(match knowns[goal] {
+            None => format!("the limit for {name} {}", missing(&finding.standings[goal])),
+            Some((width, after)) => {
+                let known = match (is_interval, times.is_empty()) {
+                    (true, true) => " was known to within",
+                    (true, false) => " to within",
+                    (false, true) => " were within",
+                    (false, false) => " within",
+                };
+                let hardly = if times.is_empty() { " was hardly known" } else { " hardly" };
+                times.push(after);
+                match is_interval && width > HARDLY {
+                    true => format!("{limit}{hardly}"),
+                    false => format!("{limit}{known} {}", percent_of(width, 2)),
+                }
             }
-        })
-        .collect();
+        });
+    }
     if words.is_empty() {
         return "Loads over the time of the search".into();
     }
-    sentence_case(&words.join(", "))
+    let (said, all) = (words.join(", "), times.len() == words.len());
+    match times.into_iter().reduce(f64::max).map(seconds) {
+        Some(latest) if all => format!("After {latest} {said}"),
+        Some(latest) => sentence_case(&format!("{said} (after {latest})")),
+        None => sentence_case(&said),
+    }
 }
 
 /// The standing of all goals, where they have the same.
@@ -121,29 +137,13 @@ fn same_standing(finding: &SearchSummary) -> Option<Standing> {
     finding.standings.iter().all(as_first).then(|| first.clone())
 }
 
-/// What a goal without both bounds lacks, said of it or of no goal.
-fn missing(why: &Standing, of_none: bool) -> &'static str {
-    match (why, of_none) {
-        (Standing::AtMaximum, false) => "has no upper bound",
-        (Standing::AtMaximum, true) => "has an upper bound",
-        (Standing::BelowMinimum, false) => "has no lower bound",
-        (Standing::BelowMinimum, true) => "has a lower bound",
-        (Standing::Doubted(_), false) => "is doubted",
-        (Standing::Doubted(_), true) => "is beyond doubt",
-        (_, false) => "was not settled",
-        (_, true) => "was settled",
-    }
-}
-
-fn goal_phrase(finding: &SearchSummary, goal: usize) -> String {
-    let ratio = finding.answers[goal].goal.loss_ratio;
-    let shared = finding.answers.iter().filter(|other| other.goal.loss_ratio == ratio).count() > 1;
-    match ratio {
-        _ if shared || finding.answers[goal].goal.within_s.is_some() => {
-            format!("goal {}", finding.names[goal])
-        }
-        0.0 => "no-loss goal".into(),
-        ratio => format!("{} goal", percent(ratio)),
+/// What is to be said of a limit that is not known between two loads.
+fn missing(why: &Standing) -> &'static str {
+    match why {
+        Standing::AtMaximum => "is above all loads that were allowed",
+        Standing::BelowMinimum => "is below all loads that were allowed",
+        Standing::Doubted(_) => "is doubted",
+        _ => "is not settled",
     }
 }
 
@@ -209,7 +209,7 @@ fn draw(finding: &SearchSummary, trials: &[&TrialLine], view: View, room: Room) 
     let ticks: Vec<(f64, String)> =
         time.ticks(wide_ticks).into_iter().map(|value| (value, number::three(value))).collect();
     frame.columns(&mut canvas, &time, &ticks, false);
-    frame.name_columns(&mut canvas, "elapsed search time, s");
+    frame.name_columns(&mut canvas, if narrow { "search time, s" } else { "elapsed search time, s" });
     let words = format!("axis from {}", view.loads.short(view.low));
     frame.left_axis(&mut canvas, cut.then_some(words.as_str()));
     let drawn = Drawn { finding, trials, view, frame, rate, time };

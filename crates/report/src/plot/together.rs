@@ -95,7 +95,7 @@ fn plot(pair: [&SearchSummary; 2], shown: &Shown, loads: Loads, room: Room) -> O
     Some(Plot {
         name: shown.name,
         caption: format!(
-            "Grey: A. Dark: B. Each mark is a trial; the lines go through the medians of neighbouring loads. {}{}",
+            "Pale: A. Strong: B. Each mark is a trial; the lines go through the medians of neighbouring loads. {}{}",
             shown.caption,
             left_out.concat()
         ),

@@ -6,19 +6,24 @@ use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::number::plural;
 use crate::prose::date;
-use crate::trends::{change, loads, span};
-use dropline_record::{PointLine, SeriesLine, VerdictWord};
+use crate::trends::{axis, change, level_now, loads, span};
+use dropline_record::{PointLine, Quantity, SeriesLine, VerdictWord};
 
 /// The plot of a history; `None` of fewer than two nights.
 pub(crate) fn trend(series: &SeriesLine) -> Option<Plot> {
     if series.points.len() < 2 {
         return None;
     }
-    let title = match series.segments.last() {
-        Some(last) => format!(
+    let title = match level_now(series) {
+        Some(level) => format!(
             "{} at {}, {} in {}",
-            if series.changes.is_empty() { "The limit stayed" } else { "The limit is now" },
-            loads(series).with_unit(last.level),
+            match (series.quantity, series.changes.is_empty()) {
+                (Quantity::Limit, true) => "The limit stayed".to_owned(),
+                (Quantity::Limit, false) => "The limit is now".to_owned(),
+                (_, true) => format!("The {} stayed", series.goal),
+                (_, false) => format!("The {} is now", series.goal),
+            },
+            level,
             plural(series.changes.len() as u64, "change"),
             plural(series.points.len() as u64, "night")
         ),
@@ -50,7 +55,7 @@ fn draw(series: &SeriesLine, room: Room) -> Drawing {
     let pad = ((high - low) * 0.06).max(high * 1e-6);
     let y = Scale::linear(((low - pad).max(0.0), high + pad), (frame.bottom, frame.top));
     let x = Scale::linear((-0.5, series.points.len() as f64 - 0.5), (frame.left, frame.right));
-    canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("limit, {}", loads.unit));
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, &axis(series));
     frame.rows(&mut canvas, &y, &load_ticks(&y, loads, 6));
     let step = series.points.len().div_ceil(if room == Room::Narrow { 3 } else { 8 });
     let named: Vec<usize> = (0..series.points.len()).step_by(step).collect();
@@ -137,6 +142,6 @@ fn numbers(series: &SeriesLine) -> Numbers {
             cells: vec![point.at.clone(), loads.bare(point.value), interval, commit],
         }
     });
-    let heads = ["night".into(), format!("limit, {}", loads.unit), "interval".into(), "commit".into()];
+    let heads = ["night".into(), axis(series), "interval".into(), "commit".into()];
     Numbers { heads: heads.into(), rows: rows.collect() }
 }

@@ -7,7 +7,7 @@ use super::{Numbers, Plot, Reading, Room, apart_words, overview};
 use crate::number::{self, Loads, listed, nanoseconds, percent};
 use crate::prose::labelled;
 use crate::search_summary::SearchSummary;
-use dropline_record::{DelayLine, TrialLine};
+use dropline_record::{CaveatLine, DelayLine, TrialLine};
 
 /// From this ratio of the highest to the lowest load on, the axis is logarithmic.
 const WIDE: f64 = 8.0;
@@ -28,12 +28,17 @@ const PERCENTILES: [Percentile; 3] = [
 pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label: &str) -> Option<Plot> {
     let (trials, left_out) = counted(finding);
     let range = range(&trials)?;
-    let shown = overview(&trials, &told(&trials), |trial| {
+    let (sound, disturbed) = sound(&trials);
+    let kept = [told(&trials), told(&sound)].concat();
+    let shown = overview(&trials, &kept, |trial| {
         let x = Scale::logarithmic(range, (0.0, room.width()));
         let y = Scale::logarithmic(range, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(trial.forwarding_rate_pps))
     });
-    let title = labelled(label, forwarded_title(&trials, loads));
+    // An answer that comes later than a goal allows is not counted.
+    let is_bound = finding.answers.iter().any(|answer| answer.goal.within_s.is_some());
+    let in_time = if is_bound { " in time" } else { "" };
+    let title = labelled(label, forwarded_title(&sound, loads, in_time));
     let band = if trials.len() >= BESIDE {
         format!(
             " Grey: the least and the most of {} at neighbouring loads.",
@@ -46,7 +51,7 @@ pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label
         name: "forwarded",
         caption: format!(
             "Each mark is a trial, hollow if it lost nothing; on the dotted line all that is offered comes back.{band} The \
-             whole range of loads is shown: {}{left_out}.{}",
+             whole range of loads is shown: {}{left_out}.{disturbed}{}",
             number::plural(trials.len() as u64, "trial"),
             apart_words(trials.len(), shown.len())
         ),
@@ -71,17 +76,20 @@ pub(crate) fn delay_by_load(finding: &SearchSummary, loads: Loads, room: Room, l
     };
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(1.0, f64::max));
     let heights = (low / 1.2, (high * 1.25).max(low * 2.0));
-    let shown = overview(&trials, &told(&trials), |trial| {
+    let (sound, disturbed) = sound(&trials);
+    let ends = ends(&sound);
+    let kept = [told(&trials), ends.concat()].concat();
+    let shown = overview(&trials, &kept, |trial| {
         let x = Scale::logarithmic(range, (0.0, room.width()));
         let y = Scale::logarithmic(heights, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(lowest(trial).unwrap_or(1) as f64))
     });
-    let title = labelled(label, delay_title(&trials, loads));
+    let title = labelled(label, delay_title(&ends, loads));
     Some(Plot {
         name: "delay-by-load",
         caption: format!(
             "Delays of every trial over its load, of the packets that came back: half of these took p50 or less, 99 of 100 \
-             p99, 999 of 1000 p99.9. {}{left_out}.{}",
+             p99, 999 of 1000 p99.9. {}{left_out}.{disturbed}{}",
             number::plural(trials.len() as u64, "trial"),
             apart_words(trials.len(), shown.len())
         ),
@@ -106,6 +114,22 @@ pub(super) fn counted<'a>(finding: &SearchSummary<'a>) -> (Vec<&'a TrialLine>, S
         some => format!("; {} left out, for they do not count", number::plural(some as u64, "trial")),
     };
     (trials, left_out)
+}
+
+/// Those that our own side did not disturb: titles are of these alone; and how many are not, in words.
+fn sound<'a>(trials: &[&'a TrialLine]) -> (Vec<&'a TrialLine>, String) {
+    let (disturbed, sound): (Vec<&TrialLine>, Vec<&TrialLine>) =
+        trials.iter().copied().partition(|trial| trial.caveats.iter().any(CaveatLine::is_disturbing));
+    let words = match disturbed.len() as u64 {
+        0 => String::new(),
+        all if sound.is_empty() => {
+            format!(" This machine disturbed {}: see the caveats.", number::plural(all, "trial"))
+        }
+        some => {
+            format!(" This machine disturbed {}: the title is of the others.", number::plural(some, "trial"))
+        }
+    };
+    (sound, words)
 }
 
 /// The least percentile that is known of a trial.
@@ -157,16 +181,16 @@ fn told<'a>(trials: &[&'a TrialLine]) -> Vec<&'a TrialLine> {
 }
 
 /// The most that came back, and what the highest load brought.
-fn forwarded_title(trials: &[&TrialLine], loads: Loads) -> String {
+fn forwarded_title(trials: &[&TrialLine], loads: Loads, in_time: &str) -> String {
     let [_, most, highest] = told(trials)[..] else { return "What was forwarded".into() };
     let [rate, last] = [most, highest].map(|trial| trial.forwarding_rate_pps);
     let at_most = format!(
-        "At most {} came back, of {}",
+        "At most {} came back{in_time}, of {}",
         loads.with_unit(rate),
         loads.with_unit(most.intended_load_pps)
     );
     if most.number == highest.number {
-        return format!("{at_most}, the highest load that was tried");
+        return format!("{at_most}, the highest load");
     }
     let fell = if last < rate * FALLEN { "only " } else { "" };
     format!(
@@ -176,23 +200,34 @@ fn forwarded_title(trials: &[&TrialLine], loads: Loads) -> String {
     )
 }
 
-/// The highest percentile that both ends of the range have.
-fn delay_title(trials: &[&TrialLine], loads: Loads) -> String {
-    let value = |trial: &TrialLine, of: fn(&DelayLine) -> Option<u64>| trial.delay_ns.as_ref().and_then(of);
-    let (Some(first), Some(last)) = (trials.first(), trials.last()) else { return "Delays".into() };
-    let both = |of: fn(&DelayLine) -> Option<u64>| value(first, of).zip(value(last, of));
-    let Some((name, (light, heavy))) =
-        PERCENTILES.iter().rev().find_map(|(name, _, of)| Some((*name, both(*of)?)))
-    else {
-        return "Delays over the load".into();
+/// All trials at the lowest load, and all at the highest one, at which most packets came back: the delays of a few say little of
+/// a load.
+fn ends<'a>(trials: &[&'a TrialLine]) -> [Vec<&'a TrialLine>; 2] {
+    let is_told = |trial: &&TrialLine| trial.forwarded.0 >= trial.offered.0 / 2;
+    let told: Vec<&TrialLine> = trials.iter().copied().filter(is_told).collect();
+    [told.first(), told.last()].map(|end| {
+        let is_there =
+            |trial: &&TrialLine| end.is_some_and(|end| end.intended_load_pps == trial.intended_load_pps);
+        told.iter().copied().filter(is_there).collect()
+    })
+}
+
+/// The highest percentile that all trials at both ends of the range have.
+fn delay_title(ends: &[Vec<&TrialLine>; 2], loads: Loads) -> String {
+    let at = |there: &[&TrialLine], of: fn(&DelayLine) -> Option<u64>| {
+        let values = there.iter().map(|trial| trial.delay_ns.as_ref().and_then(of));
+        let values = values.collect::<Option<Vec<u64>>>()?;
+        let [least, most] = [*values.iter().min()?, *values.iter().max()?].map(nanoseconds);
+        let range = if least == most { most } else { format!("{least} to {most}") };
+        Some(format!("{range} at {}", loads.with_unit(there.first()?.intended_load_pps)))
     };
-    format!(
-        "{name} is {} at {} and {} at {}",
-        nanoseconds(light),
-        loads.with_unit(first.intended_load_pps),
-        nanoseconds(heavy),
-        loads.with_unit(last.intended_load_pps)
-    )
+    let [first, last] = ends;
+    let both = |of: fn(&DelayLine) -> Option<u64>| at(first, of).zip(at(last, of));
+    let found = PERCENTILES.iter().rev().find_map(|(name, _, of)| Some((*name, both(*of)?)));
+    match found.filter(|(_, (light, heavy))| light != heavy) {
+        Some((name, (light, heavy))) => format!("{name} is {light} and {heavy}"),
+        None => "Delays over the load".into(),
+    }
 }
 
 fn draw_forwarded(
@@ -310,6 +345,7 @@ fn draw_delays(
             named.push((y.clamped(value.max(1) as f64), name));
         }
     }
+    named.sort_by(|one, other| one.0.total_cmp(&other.0));
     let wanted: Vec<f64> = named.iter().map(|(height, _)| height + 4.0).collect();
     let placed = super::axes::spread(&wanted, 15.0, frame.top + 8.0, frame.bottom);
     for (height, (_, name)) in placed.into_iter().zip(named) {

@@ -6,21 +6,41 @@ use crate::number;
 use crate::standing::Standing;
 use dropline_record::{AnswerLine, Purpose, TrialLine};
 
+/// An interval from less than this share of its upper end has no middle that is worth a headline.
+const HARDLY: f64 = 0.1;
+
+/// What the sentence says of one goal, but for the goal itself.
+struct Clause {
+    before: &'static str,
+    load: String,
+    /// Behind the goal.
+    end: String,
+}
+
 impl SearchSummary<'_> {
-    /// The answer as one sentence.
+    /// The answer as one sentence; what all goals share is said once, at its end.
     pub(crate) fn sentence(&self) -> Vec<Piece> {
-        let verb = if self.is_forwarding() { "It forwards " } else { "It takes " };
-        let mut pieces = vec![Piece { text: verb.into(), goal: None }];
-        let last = self.answers.len().saturating_sub(1);
-        for (index, answer) in self.answers.iter().enumerate() {
-            if index > 0 {
-                let join = if index == last { ", and " } else { ", " };
-                pieces.push(Piece { text: join.into(), goal: None });
-            }
-            self.clause(index, answer, &mut pieces);
-        }
         if self.answers.is_empty() {
             return vec![Piece { text: "The search had no goal.".into(), goal: None }];
+        }
+        let verb = if self.is_forwarding() { "It forwards " } else { "It takes " };
+        let clauses: Vec<Clause> =
+            self.answers.iter().enumerate().map(|(index, answer)| self.clause(index, answer)).collect();
+        let shared = clauses.iter().all(|clause| clause.end == clauses[0].end);
+        let last = clauses.len() - 1;
+        let mut pieces = Vec::new();
+        let mut text = String::from(verb);
+        for (index, clause) in clauses.into_iter().enumerate() {
+            if index > 0 {
+                text.push_str(if index == last { ", and " } else { ", " });
+            }
+            text.push_str(clause.before);
+            pieces.push(Piece { text: std::mem::take(&mut text), goal: None });
+            pieces.push(Piece { text: clause.load, goal: Some(index) });
+            text = format!(" {}", loss_words(&self.answers[index].goal));
+            if index == last || !shared {
+                text.push_str(&clause.end);
+            }
         }
         let mut whys: Vec<&str> = Vec::new();
         for denied in self.standings.iter().filter_map(Standing::denied) {
@@ -32,77 +52,57 @@ impl SearchSummary<'_> {
             whys.push(died);
         }
         let why = if whys.is_empty() { String::new() } else { format!(": {}", whys.join("; ")) };
-        pieces.push(Piece { text: format!("{why}."), goal: None });
+        pieces.push(Piece { text: format!("{text}{why}."), goal: None });
         pieces
     }
 
-    fn clause(&self, index: usize, answer: &AnswerLine, pieces: &mut Vec<Piece>) {
-        let mut say = |before: &str, load: String, after: String| {
-            pieces.push(Piece { text: before.into(), goal: None });
-            pieces.push(Piece { text: load, goal: Some(index) });
-            pieces.push(Piece { text: after, goal: None });
-        };
-        let loss = loss_words(&answer.goal);
+    fn clause(&self, index: usize, answer: &AnswerLine) -> Clause {
+        let say = |before: &'static str, load: String, end: &str| Clause { before, load, end: end.into() };
         let loads = self.loads;
-        let bounds = (answer.lower_pps, answer.upper_pps);
-        match (self.standings[index].clone(), bounds, answer.headline_pps()) {
+        let unknown = |end: &str| say("", "an unknown load".into(), end);
+        let at_least = |load: f64, end: &str| say("at least ", loads.with_unit(loads.floor(load)), end);
+        let less = |load: f64, end: &str| say("less than ", loads.with_unit(loads.ceil(load)), end);
+        let between = |low: f64, high: f64, end: &str| {
+            say("between ", format!("{} and {}", loads.bare(low), loads.with_unit(high)), end)
+        };
+        let (lower, upper) = (answer.lower_pps, answer.upper_pps);
+        match (&self.standings[index], (lower, upper), answer.headline_pps()) {
             (Standing::Doubted(denied), _, _) => match (denied.low_pps, denied.high_pps) {
-                (Some(low), Some(high)) => {
-                    let ends = format!("{} and {}", loads.bare(low), loads.with_unit(high));
-                    say("between ", ends, format!(" {loss}"));
-                }
-                (Some(low), None) => say("at least ", loads.with_unit(low), format!(" {loss}")),
-                (None, Some(high)) => say("less than ", loads.with_unit(high), format!(" {loss}")),
-                (None, None) => say("", "an unknown load".into(), format!(" {loss}")),
+                (Some(low), Some(high)) => between(low, high, ""),
+                (Some(low), None) => at_least(low, ""),
+                (None, Some(high)) => less(high, ""),
+                (None, None) => unknown(""),
             },
-            (standing, (lower, upper), Some(headline)) if standing.settled() => {
-                say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)));
+            // The middle of what is hardly known is no answer.
+            (Standing::Wide, (Some(low), Some(high)), Some(_)) if low < high * HARDLY => {
+                between(low, high, "")
             }
-            (Standing::AtMaximum, (lower, _), headline) => match lower.or(headline) {
-                Some(load) => {
-                    say("at least ", loads.with_unit(load), format!(" {loss}, the highest load allowed"));
-                }
-                None => say("", "an unknown load".into(), format!(" {loss}")),
+            (standing, _, Some(headline)) if standing.settled() => {
+                say("", loads.with_unit(headline), &format!(", {}", loads.interval(lower, upper)))
+            }
+            (Standing::AtMaximum, _, headline) => match lower.or(headline) {
+                Some(load) => at_least(load, ", the highest load allowed"),
+                None => unknown(""),
             },
             (Standing::GeneratorLimited, (Some(lower), _), _) if self.failed_by_itself(answer).is_some() => {
-                let ends = "and what ends it above is not known, for trials were disturbed";
-                say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));
+                at_least(lower, "; what ends it above is not known, for trials were disturbed")
             }
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
-                let ends = self.lateness().unwrap_or_else(|| "where our generator ends".into());
-                say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));
+                let end = self.lateness().unwrap_or_else(|| "where our generator ends".into());
+                at_least(lower, &format!(", {end}"))
             }
-            (Standing::TargetStarved, (lower, _), _) => {
-                let ends = "above that other programs kept the target from its CPU";
-                match lower {
-                    Some(lower) => say("at least ", loads.with_unit(lower), format!(" {loss}; {ends}")),
-                    None => say(
-                        "",
-                        "an unknown load".into(),
-                        format!(" {loss}, for other programs kept the target from its CPU"),
-                    ),
-                }
+            (Standing::TargetStarved, (Some(lower), _), _) => {
+                at_least(lower, "; above that other programs kept the target from its CPU")
             }
-            (Standing::GeneratorLimited, (None, _), _) => {
-                say("", "an unknown load".into(), format!(" {loss}, for our generator was disturbed"));
+            (Standing::TargetStarved, _, _) => unknown(", for other programs kept the target from its CPU"),
+            (Standing::GeneratorLimited, _, _) => unknown(", for our generator was disturbed"),
+            (Standing::BelowMinimum, _, _) => {
+                say("not even ", loads.with_unit(self.search.min_load_pps), ", the lowest load allowed")
             }
-            (Standing::BelowMinimum, _, _) => say(
-                "not even ",
-                loads.with_unit(self.search.min_load_pps),
-                format!(" {loss}, the lowest load allowed"),
-            ),
-            (_, (Some(lower), Some(upper)), _) => say(
-                "between ",
-                format!("{} and {}", loads.bare(lower), loads.with_unit(upper)),
-                format!(" {loss}, not settled"),
-            ),
-            (_, (Some(lower), None), _) => {
-                say("at least ", loads.with_unit(lower), format!(" {loss}, not settled"));
-            }
-            (_, (None, Some(upper)), _) => {
-                say("less than ", loads.with_unit(upper), format!(" {loss}, not settled"));
-            }
-            (_, (None, None), _) => say("", "an unknown load".into(), format!(" {loss}")),
+            (_, (Some(lower), Some(upper)), _) => between(lower, upper, ", not settled"),
+            (_, (Some(lower), None), _) => at_least(lower, ", not settled"),
+            (_, (None, Some(upper)), _) => less(upper, ", not settled"),
+            (_, (None, None), _) => unknown(""),
         }
     }
 

@@ -71,9 +71,7 @@ fn words(line: &DriftLine, value: &dyn Fn(f64, i32) -> String) -> String {
             )
         }
         CourseWord::Undecided => {
-            format!(
-                "{name} wanders: neighbouring slices are too alike to tell a change from that; measure longer"
-            )
+            format!("{name} wanders, and this took too short to say whether that is a trend: measure longer")
         }
         _ => format!("{name} is steady: no trend or step beyond random scatter"),
     }

@@ -5,6 +5,7 @@ use super::search::head;
 use crate::explained::{change_words, facts, interval, sentence, verdict_words};
 use crate::lacks::{Standing, lack_words};
 use crate::number::count;
+use crate::prose::counts;
 use crate::style::{Ink, Style};
 use dropline_record::remedy::Verdict;
 use dropline_record::{ExplainedLine, Explanation, Record};
@@ -16,12 +17,12 @@ pub fn explain_text(record: &Record, line: &ExplainedLine, style: Style) -> Stri
     let found = &line.explanation;
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &sentence(found));
-    let lacks = found.lacks.iter().map(|lack| (Standing::of_lack(*lack), lack_words(found, *lack)));
+    let lacks = found.lacks.iter().map(|lack| (Standing::of_lack(*lack), lack_words(record, found, *lack)));
     let caveats = line.caveats.iter().map(|caveat| (Standing::of_caveat(caveat), caveat.text.as_str()));
     let doubts: Vec<(Standing, &str)> = lacks.chain(caveats).collect();
     let of =
         |standing: Standing| doubts.iter().filter(move |(one, _)| *one == standing).map(|(_, text)| *text);
-    of(Standing::Decides).for_each(|text| page.hanging("! ", Ink::Strong, text));
+    of(Standing::Decides).for_each(|text| page.hanging("! ", Ink::Strong, &counts(text)));
     page.gap();
     if let Some(chosen) = &line.chosen {
         page.fact("explained", chosen);
@@ -40,7 +41,9 @@ pub fn explain_text(record: &Record, line: &ExplainedLine, style: Style) -> Stri
     }
     match others {
         0 => {}
-        _ if style.verbose => of(Standing::Beside).for_each(|text| page.hanging("! ", Ink::Strong, text)),
+        _ if style.verbose => {
+            of(Standing::Beside).for_each(|text| page.hanging("! ", Ink::Strong, &counts(text)))
+        }
         1 => page.hanging("! ", Ink::Faint, "one more caveat, which changes no answer: -v shows it"),
         _ => page.hanging(
             "! ",

@@ -63,6 +63,7 @@ fn records(records: &[IndexLine]) -> Columns {
 fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
     let stated = goal.and_then(|goal| goal.limit_pps.or(goal.median_pps).or(goal.lower_pps));
     let loads = Loads::of(line.load_unit, [], stated.or(goal.and_then(|goal| goal.upper_pps)).unwrap_or(0.0));
+    let loads = goal.map_or(loads, |goal| loads.apart(goal.lower_pps, goal.upper_pps));
     let result = match goal {
         _ if !line.finished => "unfinished".to_owned(),
         Some(goal) if goal.why_not.is_none() => how_sure(goal.result).to_owned(),

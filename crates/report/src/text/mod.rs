@@ -30,6 +30,7 @@ pub(crate) use many::{several, singles};
 pub(crate) use search::goals;
 pub use study::study_text;
 pub use trends::trends_text;
+pub(crate) use trial::time_words;
 
 use crate::denial::decisive_first;
 use crate::search_summary::SearchSummary;
@@ -60,7 +61,7 @@ impl Page {
             self.gap();
         }
         for caveat in caveats {
-            self.hanging("! ", Ink::Strong, &caveat.text);
+            self.hanging("! ", Ink::Strong, &crate::prose::counts(&caveat.text));
         }
     }
 }

@@ -59,6 +59,20 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
     let left = |word: &str| (word.to_owned(), Side::Left);
     let right = |word: &str| (word.to_owned(), Side::Right);
     let loads = finding.loads;
+    // Under the last of the goals of which it is said.
+    let mut notes: Vec<Option<String>> = vec![None; finding.answers.len()];
+    for (goals, words) in finding.unsettled().into_iter().filter(|(goals, _)| finding.has_why(goals[0])) {
+        let of = match goals.len() {
+            1 => String::new(),
+            2 if finding.answers.len() == 2 => " (both goals)".into(),
+            all if all == finding.answers.len() => " (all goals)".into(),
+            _ => {
+                let names: Vec<String> = goals.iter().map(|&goal| finding.names[goal].clone()).collect();
+                format!(" ({})", number::listed(&names))
+            }
+        };
+        notes[goals[goals.len() - 1]] = Some(words + &of);
+    }
     let rows = finding
         .answers
         .iter()
@@ -83,7 +97,7 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
                     (bounds, Ink::Plain),
                     (width, Ink::Plain),
                 ],
-                note: (!standing.settled() && finding.has_why(index)).then(|| finding.standing_words(index)),
+                note: notes[index].take(),
                 said: None,
             }
         })

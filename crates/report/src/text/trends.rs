@@ -3,7 +3,9 @@
 use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
-use crate::trends::{change, confirmation, drift, first_line, level, nights, span, spikes, verdict, widths};
+use crate::trends::{
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, verdict, widths,
+};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
 /// The answer of `trend` as text. Ends with a newline.
@@ -15,6 +17,9 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
         page.paragraph(Ink::Strong, &format!("{}, {}", series.target, series.goal));
         page.fact("nights", &span(series));
         page.fact("machine", &format!("{}; dropline {}", series.machine, series.dropline));
+        if let Some(words) = reference(series) {
+            page.fact("reference", &words);
+        }
         if let Some(level) = level(series) {
             page.fact("level", &level);
         }
@@ -35,6 +40,9 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
         }
         if !series.spikes.is_empty() {
             page.fact("excursions", &spikes(series));
+        }
+        if let Some(words) = silent(series) {
+            page.hanging("! ", Ink::Strong, &words);
         }
         if let Some(words) = widths(series) {
             page.hanging("! ", Ink::Strong, words);

@@ -32,7 +32,9 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     page.caveats_of(record);
     page.gap();
     if trial.intended.is_some() || trial.passages.is_none() {
-        page.fact("arrivals", &crate::arrivals::words(trial));
+        let words =
+            if page.style.verbose { crate::arrivals::words(trial) } else { crate::arrivals::verdict(trial) };
+        page.fact("arrivals", &words);
     }
     if !traffic::is_overheard(record) && (trial.intended.is_some() || trial.passages.is_none()) {
         lateness(page, trial);
@@ -78,7 +80,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
             "{}{intended}, at {} {}",
             number::count(offered),
             loads.with_unit(trial.intended_load_pps),
-            time_words(record, trial)
+            time_words(trial)
         ),
     };
     let lacking = crate::agents::lacking(trial);
@@ -103,17 +105,10 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     if let Some(replies) = &trial.replies {
         page.fact("replies", &traffic::replies_words(replies));
     }
-    let more = [
-        ("duplicated", trial.duplicated),
-        ("reordered", trial.reordered),
-        ("late", trial.late),
-        ("came back shorter", trial.reply_truncated),
-        ("came back longer", trial.reply_extended),
-        ("came back changed", trial.reply_changed),
-        ("lost by our own socket", Some(trial.generator_lost)),
-    ];
+    let more = [("duplicated", trial.duplicated), ("reordered", trial.reordered), ("late", trial.late)];
     let more: Vec<String> = more
         .into_iter()
+        .chain(traffic::otherwise(record, trial))
         .filter_map(|(name, count)| Some((name, count.filter(|count| count.0 > 0)?)))
         .chain(trial.refused.iter().map(|(errno, count)| (errno.as_str(), *count)))
         .map(|(name, count)| format!("{name}{JOIN}{}", number::count(count.0)))
@@ -122,12 +117,14 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         page.fact("also", &more.join(", "));
     }
     match trial.trial_loss_ratio {
+        // The same as the line of what was lost.
+        Some(_) if trial.trial_loss_ratio == trial.loss_ratio && !page.style.verbose => {}
         Some(ratio) => page.fact(
             "missing",
             &format!(
                 "{} of what was intended did not come {} (trial loss ratio, RFC 9971)",
                 number::percent(ratio),
-                if trial.passages.is_some() { "out" } else { "back" }
+                if trial.passages.is_some() || traffic::is_of_frames(record) { "out" } else { "back" }
             ),
         ),
         None if trial.passages.is_some() || traffic::is_overheard(record) => {}
@@ -136,10 +133,10 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
 }
 
 /// `for 3 s`; of traffic that is not ours, as long as packets came.
-fn time_words(record: &Record, trial: &TrialLine) -> String {
+pub(crate) fn time_words(trial: &TrialLine) -> String {
     let all = number::seconds(trial.duration_s);
     let came_s = trial.offered.0 as f64 / trial.intended_load_pps;
-    if traffic::is_overheard(record) && came_s < 0.95 * trial.duration_s {
+    if trial.arrival == "overheard" && came_s < 0.95 * trial.duration_s {
         return format!("in the {} in which packets came, of {all}", number::seconds(came_s));
     }
     format!("for {all}")

@@ -16,7 +16,7 @@ pub(super) mod credible {
     /// Probes are made where so many trials are left: trials far below do not show whether the target became faster since.
     ///
     /// Unit: trials. Set by: coverage of targets that become faster late.
-    pub(in super::super) const PROBED_BEFORE: usize = 6;
+    pub(in super::super) const PROBED_BEFORE: usize = 4;
     /// At most this share of the budget is kept for probes.
     ///
     /// Unit: share of the budget. Set by: judged.

@@ -101,7 +101,7 @@ impl Pivot for Loss {
 }
 
 /// The score interval of a share of so many independent events.
-fn wilson(share: f64, count: f64, reach: f64) -> (f64, f64) {
+pub fn wilson(share: f64, count: f64, reach: f64) -> (f64, f64) {
     let square = reach * reach / count;
     let middle = (share + square / 2.0) / (1.0 + square);
     let half = (share * (1.0 - share) * square + square * square / 4.0).sqrt() / (1.0 + square);

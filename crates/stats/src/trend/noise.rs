@@ -22,8 +22,10 @@ const MEMORIES: [f64; 7] = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98];
 const SHARES: [f64; 5] = [0.15, 0.3, 0.5, 0.75, 0.98];
 /// Before any night is seen, a night is taken to be so much like the next,
 const USUAL: f64 = 0.2;
-/// and that is worth so many nights.
+/// and that is worth so many nights
 const WORTH: f64 = 40.0;
+/// of a row of so many; fewer of a shorter one, which cannot tell likeness from a change: then likeness is the safer guess.
+const LONG: f64 = 300.0;
 /// Of longer rows the latest nights tell how alike neighbours are.
 const ENOUGH: usize = 1200;
 /// What a change costs, in logarithms of the number of nights: its place and its size.
@@ -40,7 +42,7 @@ impl Noise {
         let tried = MEMORIES.iter().flat_map(|&memory| SHARES.map(|shared| (memory, shared)));
         for (memory, shared) in std::iter::once((0.0, 0.0)).chain(tried) {
             let noise = Self { memory, shared, ..white.0 };
-            let prior = WORTH * (noise.likeness() - USUAL).powi(2);
+            let prior = noise.prior(row.len());
             let cost = noise.filtered(row, &residuals, from).1 + prior;
             if cost < best.1 {
                 best = (noise, cost);
@@ -48,7 +50,7 @@ impl Noise {
         }
         let noise = best.0;
         let (variance, cost) = noise.filtered(row, &residuals, 0);
-        let prior = WORTH * (noise.likeness() - USUAL).powi(2);
+        let prior = noise.prior(row.len());
         let count = row.len() as f64;
         let changes = levels.changes().count() as f64;
         let alike = noise.likeness();
@@ -56,6 +58,11 @@ impl Noise {
         // Levels took part of the scatter with them.
         let variance = variance * count / (count - 1.0 - changes).max(1.0);
         (Self { variance, freedom, ..noise }, cost + prior + COST * count.ln() * changes)
+    }
+
+    /// What its likeness costs in a row of so many nights.
+    fn prior(&self, nights: usize) -> f64 {
+        WORTH * (nights as f64 / LONG).min(1.0) * (self.likeness() - USUAL).powi(2)
     }
 
     /// The correlation of a night with that of the day after.

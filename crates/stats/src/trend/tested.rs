@@ -50,7 +50,9 @@ pub(super) fn kept(row: &Weighted, sets: &[Vec<usize>]) -> (Levels, Noise) {
 /// a level because others are beside them. What came and went in less time than a level takes to be believed is not one either.
 fn is_borne(row: &Weighted, levels: &Levels, place: usize) -> bool {
     let (start, end) = (levels.start_before(place), levels.end_of(place));
-    if place - start < YOUNG || (end - place < YOUNG && end < row.len()) {
+    // Where the row or a stretch of it begins or ends, nobody knows how long a level was.
+    let is_cut = |at: usize| at == row.len() || row.stretches.contains(&at);
+    if (place - start < YOUNG && !is_cut(start)) || (end - place < YOUNG && !is_cut(end)) {
         return false;
     }
     let (before, after) = (row.mean(start, place), row.mean(place, end));

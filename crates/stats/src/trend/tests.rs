@@ -242,3 +242,49 @@ fn few_nights_and_equal_nights_say_nothing() {
     assert_eq!((found.changes.len(), found.excursions.len(), found.segments.len()), (0, 0, 1));
     assert_eq!(changes(|seed| white(seed, FEWEST_NIGHTS)), 0);
 }
+
+#[test]
+fn a_young_level_is_where_its_nights_are() {
+    for size in [-0.9, -0.5, -0.2, 1.0] {
+        let found = trend(&stepped(white(4, 60), 57, size));
+        let [change] = found.changes[..] else { panic!("{size}: {:?}", found.changes) };
+        assert!(change.is_suspected && change.size_low < size && size < change.size_high, "{change:?}");
+        let level = found.segments.last().unwrap().level;
+        assert!((level / (8e6 * (1.0 + size)) - 1.0).abs() < 0.03, "{size}: {level}");
+    }
+}
+
+#[test]
+fn the_first_nights_are_a_level_too() {
+    for before in [3, 4] {
+        let found = trend(&stepped(white(6, 40), before, -0.5));
+        let [change] = found.changes[..] else { panic!("{before}: {:?}", found.changes) };
+        assert!(change.at == before && change.verdict == Verdict::Regressed, "{change:?}");
+    }
+}
+
+#[test]
+fn a_step_near_a_mark_is_a_change_where_both_sides_of_the_mark_agree() {
+    let marked = |distance: i64| {
+        move |seed| {
+            let mut nights = stepped(white(seed, 120), (60 + distance) as usize, -0.1);
+            nights[60].is_marked = true;
+            nights
+        }
+    };
+    for distance in [-4, -3, -2, 2, 3, 4] {
+        let at = (60 + distance) as usize;
+        assert!(found(at, marked(distance)) >= 28, "{distance}: {}", found(at, marked(distance)));
+    }
+    assert_eq!(changes(marked(0)), 0);
+}
+
+#[test]
+fn where_every_night_is_marked_and_differs_nothing_can_be_told() {
+    let mut nights = white(2, 60);
+    for (index, night) in nights.iter_mut().enumerate() {
+        night.is_marked = true;
+        night.value *= 1.3f64.powi(index as i32 % 7);
+    }
+    assert_eq!(Trend::of(&nights, WANTED), None);
+}

@@ -26,8 +26,12 @@ pub(super) struct Weighted {
     pub(super) values: Vec<f64>,
     /// Variances, but for a common factor; the median is about 1.
     pub(super) variances: Vec<f64>,
-    /// Firsts of the nights that something was changed before, and 0.
+    /// Firsts of the nights that something was changed before and that are at another level since, and 0.
     pub(super) stretches: Vec<usize>,
+    /// The other nights that something was changed before: nights on both sides agree.
+    pub(super) passed: Vec<usize>,
+    /// How far a night of variance 1 may be before it is drawn in.
+    reach: f64,
     /// What was taken from the logarithms.
     pub(super) origin: f64,
     pub(super) widths: Widths,
@@ -48,10 +52,11 @@ impl Weighted {
         let logs: Vec<f64> = nights.iter().map(|night| night.value.ln()).collect();
         let origin = median(&logs).unwrap_or(0.0);
         let seen: Vec<f64> = logs.iter().map(|log| log - origin).collect();
-        let mut stretches = vec![0];
-        stretches.extend((1..nights.len()).filter(|&night| nights[night].is_marked));
+        let marks: Vec<usize> = (1..nights.len()).filter(|&night| nights[night].is_marked).collect();
         let (widths, variances) = variances(nights, &seen);
-        let values = drawn_in(&seen, &variances, &stretches);
+        let (apart, passed) = sides_of(&marks, &seen, &variances);
+        let stretches: Vec<usize> = std::iter::once(0).chain(apart).collect();
+        let (reach, values) = drawn_in(&seen, &variances, &stretches);
         let days = nights.iter().map(|night| night.day).collect();
         let mut row = Self {
             days,
@@ -59,12 +64,34 @@ impl Weighted {
             values,
             variances,
             stretches,
+            passed,
+            reach,
             origin,
             widths,
-            weight: vec![0.0],
-            weighted: vec![0.0],
-            squared: vec![0.0],
+            weight: Vec::new(),
+            weighted: Vec::new(),
+            squared: Vec::new(),
         };
+        row.add_up();
+        row
+    }
+
+    /// Draws nights in to the middle of these levels (each from its start to the next), and not to that of their neighbours: nights of
+    /// a young level have neighbours of the old one.
+    pub(super) fn draw_to(&mut self, levels: &[(usize, usize)]) {
+        for &(start, end) in levels {
+            let middle = median(&self.seen[start..end]).unwrap_or(0.0);
+            for night in start..end {
+                let reach = self.reach * self.variances[night].sqrt();
+                self.values[night] = self.seen[night].clamp(middle - reach, middle + reach);
+            }
+        }
+        self.add_up();
+    }
+
+    fn add_up(&mut self) {
+        let row = self;
+        (row.weight, row.weighted, row.squared) = (vec![0.0], vec![0.0], vec![0.0]);
         let (mut weight, mut weighted, mut squared) = (0.0, 0.0, 0.0);
         for (value, variance) in row.values.iter().zip(&row.variances) {
             weight += 1.0 / variance;
@@ -74,7 +101,6 @@ impl Weighted {
             row.weighted.push(weighted);
             row.squared.push(squared);
         }
-        row
     }
 
     pub(super) fn len(&self) -> usize {
@@ -178,8 +204,30 @@ fn student_likelihood(differences: &[(f64, f64)]) -> f64 {
     differences.iter().map(of).sum()
 }
 
-/// Values, those that are far from their neighbours drawn in.
-fn drawn_in(seen: &[f64], variances: &[f64], stretches: &[usize]) -> Vec<f64> {
+/// Nights next to a mark by which it is told whether the level behind it is another one.
+const BESIDE: usize = 3;
+
+/// Marks behind which the level is another one, and those on both sides of which it is the same.
+fn sides_of(marks: &[usize], seen: &[f64], variances: &[f64]) -> (Vec<usize>, Vec<usize>) {
+    let step = |night: usize| {
+        (seen[night] - seen[night - 1]).abs() / (variances[night] + variances[night - 1]).sqrt()
+    };
+    let steps: Vec<f64> = (1..seen.len()).map(step).collect();
+    let deviation = 1.4826 * median(&steps).unwrap_or(0.0);
+    let side = |from: usize, to: usize| {
+        let weights: f64 = variances[from..to].iter().map(|variance| 1.0 / variance).sum();
+        (middle(&seen[from..to]), 1.0 / weights)
+    };
+    let is_apart = |&mark: &usize| {
+        let (before, of_before) = side(mark.saturating_sub(BESIDE), mark);
+        let (after, of_after) = side(mark, (mark + BESIDE).min(seen.len()));
+        (after - before).abs() > FAR * deviation * (of_before + of_after).sqrt()
+    };
+    marks.iter().partition(|mark| is_apart(mark))
+}
+
+/// How far a night of variance 1 may be from its neighbours, and values, those that are farther drawn in.
+fn drawn_in(seen: &[f64], variances: &[f64], stretches: &[usize]) -> (f64, Vec<f64>) {
     let mut middles = Vec::with_capacity(seen.len());
     for (index, &start) in stretches.iter().enumerate() {
         let end = stretches.get(index + 1).copied().unwrap_or(seen.len());
@@ -193,18 +241,17 @@ fn drawn_in(seen: &[f64], variances: &[f64], stretches: &[usize]) -> Vec<f64> {
     // A quarter of the nights are their own median.
     let off: Vec<f64> = far.iter().copied().filter(|distance| *distance > 0.0).collect();
     if off.is_empty() {
-        return seen.to_vec();
+        return (f64::INFINITY, seen.to_vec());
     }
     let mut sorted = far.clone();
     sorted.sort_by(f64::total_cmp);
     let few = sorted[((1.0 - FEW) * (sorted.len() - 1) as f64) as usize];
     let most = (FAR * 1.4826 * median(&off).unwrap_or(0.0)).max(few);
-    (0..seen.len())
-        .map(|night| {
-            let reach = most * variances[night].sqrt();
-            seen[night].clamp(middles[night] - reach, middles[night] + reach)
-        })
-        .collect()
+    let values = (0..seen.len()).map(|night| {
+        let reach = most * variances[night].sqrt();
+        seen[night].clamp(middles[night] - reach, middles[night] + reach)
+    });
+    (most, values.collect())
 }
 
 /// The median of at most seven values.

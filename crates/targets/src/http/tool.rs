@@ -32,11 +32,11 @@ pub(super) struct Tool {
 }
 
 /// The preferred one first.
-const TOOLS: [&Tool; 2] = [&VEGETA, &OHA];
+const TOOLS: [&Tool; 2] = [&OHA, &VEGETA];
 
 const VEGETA: Tool = Tool {
     name: "vegeta",
-    about: "open loop; it says of each request when it left, how long it took, and why it failed",
+    about: "open loop, each request by a connection of its own; it says of each when it left, how long it took, and why it failed",
     get: "go install github.com/tsenart/vegeta/v12@latest",
     begin: vegeta,
     told: Some(|file| {
@@ -48,7 +48,7 @@ const VEGETA: Tool = Tool {
 
 const OHA: Tool = Tool {
     name: "oha",
-    about: "open loop; it says of each request that was answered when it left and how long it took",
+    about: "open loop, by connections that are kept; it says of each request that was answered when it left and how long it took",
     get: "cargo install --locked oha",
     begin: oha,
     told: None,
@@ -101,8 +101,9 @@ fn vegeta(run: &Run<'_>, file: &Path) -> Vec<OsString> {
         format!("-duration={}ns", (run.duration + SLACK).as_nanos()),
         format!("-timeout={}ns", run.asked.patience.as_nanos()),
         format!("-max-workers={pool}"),
-        format!("-connections={pool}"),
         format!("-header=Host: {}", run.host),
+        // Its client repeats a request whose kept connection ends without an answer, and says nothing of it.
+        "-keepalive=false".into(),
         "-redirects=-1".into(),
         "-max-body=0".into(),
     ]
@@ -373,7 +374,7 @@ mod tests {
     #[test]
     fn a_tool_that_hides_how_late_answers_are_is_refused_with_the_reason() {
         assert!(Tool::named("wrk").unwrap_err().to_string().contains("closed loop"));
-        assert!(Tool::named("curl").unwrap_err().to_string().contains("vegeta and oha"));
+        assert!(Tool::named("curl").unwrap_err().to_string().contains("oha and vegeta"));
         assert_eq!(Tool::named("oha").unwrap().name, "oha");
     }
 }

@@ -102,6 +102,11 @@ pub enum NoLeash {
 }
 
 impl NoLeash {
+    /// Whether the address is another host's, as far as can be told: one that may have consented.
+    pub fn is_of_another_host(&self) -> bool {
+        matches!(self, Self::Elsewhere(_) | Self::Apart { .. } | Self::LeadsOff { .. } | Self::Unseen { .. })
+    }
+
     /// The one that an error of holding a socket is of.
     pub fn inside(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()

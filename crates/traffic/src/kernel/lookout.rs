@@ -67,7 +67,7 @@ const GONE_LINK: u16 = 17;
 const NEW_NEIGHBOUR: u16 = 28;
 const GONE_NEIGHBOUR: u16 = 29;
 /// rtnetlink.h, xfrm.h: groups of those who are told.
-const ROUTES: u32 = {
+pub(super) const ROUTES: u32 = {
     const TRAFFIC_CONTROL: u32 = 1 << 3;
     const IPV4: u32 = 1 << 4 | 1 << 6 | 1 << 7;
     const IPV6: u32 = 1 << 8 | 1 << 10 | 1 << 18;

@@ -25,13 +25,13 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// The interface `loopback` alone.
-    pub(crate) fn loopback(here: View, loopback: u32) -> Self {
+    /// One interface alone: loopback, or the one by which packets leave for another host.
+    pub(crate) fn one(here: View, interface: u32) -> Self {
         Self {
             views: vec![here],
-            interfaces: vec![[loopback].into()],
+            interfaces: vec![[interface].into()],
             ends: vec![BTreeSet::new()],
-            holder: (0, loopback),
+            holder: (0, interface),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::kernel::reasons::Reasons;
 use crate::kernel::socket_table::AtSocket;
 use crate::kernel::view::View;
 use crate::kernel::{tables, view};
+use crate::sockets::consented::Consented;
 use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Whereabouts;
 use dropline_account::{Bars, Device, Role, Snapshot, Space, TargetSockets, Way};
@@ -34,6 +35,15 @@ pub struct Counters {
     /// Of frames between two interfaces: the other ends of the second and of the first.
     last: [Option<(u64, u32)>; 2],
     unseen: Vec<Caveat>,
+}
+
+/// What a host is to packets of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// It has the target's address.
+    Target,
+    /// It is on the way, or may be.
+    Between,
 }
 
 /// One namespace on the way.
@@ -68,6 +78,38 @@ impl Counters {
             );
         }
         counters
+    }
+
+    /// What counts a trial's packets on this host alone, which they pass on their way from other hosts: the target's, or one
+    /// between. `None` for `sources` that are not known.
+    ///
+    /// # Errors
+    /// If the system has no counters, or packets do not pass this host.
+    pub fn at_hop(sources: &[IpAddr], target: SocketAddr) -> io::Result<(Self, Hop)> {
+        let mut here = View::here()?;
+        let lacks = |to: IpAddr| io::Error::other(format!("it has no route to {to}"));
+        let address = target.ip().to_canonical();
+        let out = here.route(address).ok_or_else(|| lacks(address))?;
+        let mut leaves = BTreeMap::new();
+        for &source in sources {
+            let back = here.route(source).ok_or_else(|| lacks(source))?;
+            leaves.extend(back.through.map(|through| (through, Way::Back)));
+        }
+        if !out.local {
+            leaves.extend(out.through.map(|through| (through, Way::Out)));
+        }
+        let hop = if out.local { Hop::Target } else { Hop::Between };
+        let role = if out.local { Role::Far } else { Role::Between };
+        let source = match sources {
+            [one] => *one,
+            _ => Ipv4Addr::UNSPECIFIED.into(),
+        };
+        let mut counters = Self { source, target, sockets: out.local, ..Self::of_any() };
+        // What the kernel says of the whole machine is of other namespaces too.
+        counters.reasons = None;
+        counters.unseen.clear();
+        counters.places.push(Seat { role, view: here, leaves, faces: BTreeMap::new() });
+        Ok((counters, hop))
     }
 
     /// The same of frames from one interface to another, each named by the file of its namespace, `None` for the calling thread's, and
@@ -115,6 +157,15 @@ impl Counters {
 
     fn look_around(&mut self, mut here: View) {
         let address = self.target.ip().to_canonical();
+        if Consented::is_to(self.target) {
+            // What the other hosts counted is read there.
+            let through = here.route(address).and_then(|route| route.through);
+            let leaves = through.map(|through| (through, Way::Out)).into_iter().collect();
+            self.places.push(Seat { role: Role::Near, view: here, leaves, faces: BTreeMap::new() });
+            self.reasons = None;
+            self.unseen.clear();
+            return;
+        }
         let here_too = address.is_unspecified() || here.route(address).is_some_and(|route| route.local);
         if here_too || address.is_loopback() {
             self.places.push(Seat {

@@ -143,6 +143,18 @@ impl<'a> TrialState<'a> {
         self.lease.is_some()
     }
 
+    /// How many of `wanted` packets a sender may send now: what a lease bounds, as after a pause.
+    pub(crate) fn may_leave(&self, sender: usize, wanted: usize) -> usize {
+        self.lease.map_or(wanted, |lease| lease.take(sender, wanted))
+    }
+
+    /// That so many of them left.
+    pub(crate) fn have_left(&self, sender: usize, packets: u64) {
+        if let Some(lease) = self.lease {
+            lease.gone(sender, packets);
+        }
+    }
+
     /// Whether one side met an error, or the user wants to stop: nothing more is sent.
     pub(crate) fn is_halted(&self) -> bool {
         self.is_broken() || self.is_stopped()

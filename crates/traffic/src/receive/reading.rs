@@ -111,7 +111,10 @@ fn hear_service(requests: &Requests<'_>, bytes: &[u8], stream: usize, sent_below
     let asked = if service.is_in_order() {
         requests.in_order(heard, stream, sent_below)
     } else {
-        let Some(token) = service.token(bytes) else { return Heard::Unasked };
+        let Some(token) = service.token(bytes) else {
+            let none = |unlike: Unlike| Heard::Different { difference: unlike.into(), index: None };
+            return service.without_token(bytes).map_or(Heard::Unasked, none);
+        };
         requests.find(token, stream, sent_below)
     };
     match asked {

@@ -29,6 +29,8 @@ pub(crate) struct Received {
     pub(crate) unasked: u64,
     /// Replies whose tag an earlier request without a reply had too.
     pub(crate) ambiguous: u64,
+    /// Packets that these were counted for.
+    pub(crate) unsure: ReceivedSet,
     /// Answers that a service has from others.
     pub(crate) relayed: u64,
     /// Answers of several datagrams.
@@ -78,6 +80,7 @@ impl Received {
             foreign: 0,
             unasked: 0,
             ambiguous: 0,
+            unsure: ReceivedSet::default(),
             relayed: 0,
             parts: Parts::default(),
             otherwise: Default::default(),
@@ -178,6 +181,7 @@ impl Received {
         self.foreign += other.foreign;
         self.unasked += other.unasked;
         self.ambiguous += other.ambiguous;
+        self.unsure.merge(other.unsure);
         self.relayed += other.relayed;
         for (own, other) in self.otherwise.iter_mut().zip(other.otherwise) {
             own.merge(other);

@@ -290,9 +290,12 @@ impl<'a> Receiver<'a> {
         flight: &TrialState<'_>,
     ) {
         let counts = &mut self.counts;
-        // Who had the tag before has no reply yet: this one may be his, and nobody can tell.
-        let is_ambiguous =
-            self.reading.turn_before(index).is_some_and(|before| counts.seen.count(before..before + 1) == 0);
+        // Who had the tag before has no reply yet, or none that is surely his: this one may be his, and nobody can tell. So it is of
+        // all that have the tag after that.
+        let is_ambiguous = self.reading.turn_before(index).is_some_and(|before| {
+            let before = before..before + 1;
+            counts.seen.count(before.clone()) == 0 || counts.unsure.count(before) > 0
+        });
         if !counts.seen.insert(index) {
             if is_ambiguous {
                 counts.late += 1;
@@ -311,6 +314,7 @@ impl<'a> Receiver<'a> {
         }
         if is_ambiguous {
             counts.ambiguous += 1;
+            counts.unsure.insert(index);
             return;
         }
         let times = flight.stamps.of(index);

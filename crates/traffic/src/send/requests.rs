@@ -48,6 +48,7 @@ impl Asking {
         let until_a_stream_asks_again = self
             .service
             .turns()
+            .filter(|_| !self.service.is_recorded())
             .map(|turns| turns / divisor(turns, streams))
             .and_then(|rounds| rounds.checked_mul(streams));
         Requests {
@@ -75,7 +76,7 @@ impl Asking {
     /// The next trial begins: no number of the one before is used again.
     pub(crate) fn next_trial(&mut self, streams: usize) {
         self.first.number += self.asked.div_ceil(streams as u64);
-        self.first.turn += self.asked;
+        self.first.turn = if self.service.is_recorded() { 0 } else { self.first.turn + self.asked };
         self.asked = 0;
     }
 
@@ -309,6 +310,27 @@ mod tests {
             bytes
         };
         assert_eq!(tag(1), tag(513));
+    }
+
+    #[test]
+    fn what_was_recorded_is_asked_in_its_order_again_and_again_and_in_each_trial_from_its_first() {
+        let recorded = vec![vec![0], vec![1], vec![2], vec![3]];
+        let template = dropline_payload::service::template::Template::listed(recorded, "any").unwrap();
+        let Reply::Service(service) = Reply::of_service(Service::Own(template)) else { panic!("a service") };
+        let mut asking = Asking::new(service, 7);
+        for streams in [1, 2] {
+            let spread = Spread::new(&Part::equal(streams)).unwrap();
+            let sent: Vec<u8> = (0..10)
+                .flat_map(|index| {
+                    let mut bytes = Vec::new();
+                    asking.requests(&spread).write(index, &mut bytes);
+                    bytes
+                })
+                .collect();
+            assert_eq!(sent, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1], "{streams}");
+            asking.had_their_turn(10);
+            asking.next_trial(streams as usize);
+        }
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub(crate) struct Task<'a> {
     pub(crate) sampling: Sampling,
 }
 
+/// From one look whether more may leave to the next.
+const HELD: Duration = Duration::from_micros(200);
+
 /// Sends over one exit a stream. Deadlines are absolute; it sleeps until shortly before the next one and stays
 /// awake from there; what is due leaves together.
 pub(crate) struct Sender<'a> {
@@ -117,6 +120,7 @@ impl Sender<'_> {
             }
             let slice_end = self.mark_slices(due, Mark { index, offered: sent.offered }, &mut sent.marks);
             gathered_ns = now;
+            let (gathered_from, offered) = (index, sent.offered);
             index = self.gather(index, now, slice_end, &mut schedule, flight);
             flight.publish(self.number, index);
             now = match self.flush(now, &mut sent, &mut refused, &mut calls, flight) {
@@ -127,6 +131,12 @@ impl Sender<'_> {
                     break;
                 }
             };
+            flight.have_left(self.number, sent.offered - offered);
+            if index == gathered_from {
+                // No more may leave just now.
+                std::thread::sleep(HELD);
+                now = flight.now_ns();
+            }
             flight.set_offered(self.number, sent.offered);
             rank.look(now);
         }
@@ -195,6 +205,7 @@ impl Sender<'_> {
             Some(Exit::Train(_)) => TRAIN,
             _ => BATCH,
         };
+        let most = flight.may_leave(self.number, most);
         let mut gathered = 0;
         while gathered < most {
             let Some(due) = schedule.due().filter(|&due| due <= now && due < slice_end) else { break };

@@ -34,6 +34,12 @@ impl From<SocketAddr> for Flows {
 }
 
 impl Flows {
+    /// The address and port that all of them go to, where it is one.
+    pub(crate) fn target(&self) -> Option<SocketAddr> {
+        let (first, last) = (self.ports.start(), self.ports.end());
+        (first == last).then(|| SocketAddr::new(self.address, *first))
+    }
+
     /// The same to so many ports, from the first on.
     pub(crate) fn with_ports(self, ports: u16) -> Self {
         let first = *self.ports.start();

@@ -4,6 +4,7 @@
 //! elsewhere, each packet otherwise. So a socket is bound to the interface behind which the address was seen, and its
 //! packets may not be passed on by any router: what is led astray on this machine finds no way to leave it.
 
+use super::consented::{Consented, HOPS};
 use super::flows::Flows;
 use super::whereabouts::{Way, unencapsulated};
 use crate::error::{Detour, NoLeash};
@@ -68,7 +69,7 @@ impl Leash {
         SocketAddr::new(own.unwrap_or(source.ip()), source.port())
     }
 
-    /// Binds the socket to the interface, lets no router pass its packets on, connects it, and looks where that led it.
+    /// Binds the socket to the interface, lets no router pass its packets on where no other host consented, connects it, and looks where that led it.
     ///
     /// # Errors
     /// If the system does not allow it (Linux before 5.7 lets only CAP_NET_RAW bind to an interface), or, a [`NoLeash`]
@@ -158,12 +159,13 @@ impl Leash {
     }
 
     fn bind(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
+        let hops = if Consented::is_to(target) { HOPS } else { 1 };
         let socket = SockRef::from(socket);
         socket.bind_device_by_index_v4(Some(self.interface))?;
         if target.is_ipv6() {
-            socket.set_unicast_hops_v6(1)?;
+            socket.set_unicast_hops_v6(hops)?;
         }
-        socket.set_ttl_v4(1)
+        socket.set_ttl_v4(hops)
     }
 }
 

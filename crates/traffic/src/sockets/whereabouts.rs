@@ -1,5 +1,6 @@
 //! Is the target on this machine? Without consent, traffic never leaves it.
 
+use super::consented::Consented;
 use super::flows::Flows;
 use crate::error::{Detour, NoLeash};
 use crate::kernel::namespaces::{process_in, tables_that_show};
@@ -27,7 +28,7 @@ pub enum Whereabouts {
         /// The `/proc/…/net` directory of a process there; `None` if none runs there.
         net: Option<PathBuf>,
     },
-    /// Off this machine, or nobody can tell.
+    /// Off this machine, or nobody can tell. Packets go there where the host consented, and nowhere else.
     Elsewhere,
 }
 
@@ -89,6 +90,9 @@ impl Way {
         let bound = here.route_by(Some(interface), address).ok_or_else(elsewhere)?;
         unencapsulated(address, Some(bound))?;
         let gateway = bound.gateway.filter(|&gateway| gateway != address);
+        if packets.target().is_some_and(Consented::is_to) {
+            return Self::to_a_host_that_consented(here, interface, gateway, address);
+        }
         let rule = rule_to_a_gateway(&mut here, interface, address)?;
         let other = |net, passed| Self {
             end: Whereabouts::OtherNamespace { net },
@@ -143,9 +147,21 @@ impl Way {
 }
 
 impl Way {
+    /// To another host: what leads packets elsewhere in this namespace is looked for, and what routers do with them is theirs.
+    fn to_a_host_that_consented(
+        here: View,
+        interface: u32,
+        gateway: Option<IpAddr>,
+        address: IpAddr,
+    ) -> Result<Self, NoLeash> {
+        let mut passed = Passed::one(here, interface);
+        known(&mut passed, address)?;
+        Ok(Self { end: Whereabouts::Elsewhere, interface: Some(interface), gateway, passed: Some(passed) })
+    }
+
     /// To an address of this namespace: packets are held at loopback, whichever interface has it.
     fn here(interface: Option<u32>, here: Option<View>, address: IpAddr) -> Result<Self, NoLeash> {
-        let mut passed = here.map(|here| Passed::loopback(here, LOOPBACK));
+        let mut passed = here.map(|here| Passed::one(here, LOOPBACK));
         passed.as_mut().map_or(Ok(()), |passed| known(passed, address))?;
         Ok(Self { end: Whereabouts::Here, interface, gateway: None, passed })
     }

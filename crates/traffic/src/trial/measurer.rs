@@ -6,7 +6,7 @@ use super::exchange::{Exchange, Exchanged};
 use super::options::MeasurerOptions;
 use super::probe::probe;
 use super::reach::reach;
-use super::replies::Replies;
+use super::replies::{Replies, knows_not_which};
 use super::setup::Setup;
 use crate::closed_loop::client_processes::ClientProgram;
 use crate::error::{NoLeash, UdpError};
@@ -22,7 +22,6 @@ use crate::send::sent::Trains;
 use crate::sockets::guard::Guard;
 use crate::target::UdpTarget;
 use crate::watch::beside::{Beside, Left, ToldBy, Trials};
-use dropline_payload::service::Service;
 use dropline_payload::service::streams_needed;
 use dropline_trial::{
     ArrivalFidelity, Caveat, ClosedLoop, Delay, Measurer, Observed, Pace, PacketTimes, Stamp, TargetActivity,
@@ -55,6 +54,8 @@ pub struct UdpMeasurer {
     resent: u64,
     /// Whether a trial was performed.
     was_reached: bool,
+    /// How long an answer took before the first trial.
+    round_trip: Duration,
     /// Looks at the way of its packets.
     guard: Guard,
     /// Sees packets that leave beside their way.
@@ -128,6 +129,7 @@ impl UdpMeasurer {
             trains: Trains::default(),
             resent: 0,
             was_reached: false,
+            round_trip: Duration::ZERO,
             setup,
         })
     }
@@ -160,6 +162,7 @@ impl UdpMeasurer {
             return Ok(());
         }
         let has_answered = self.setup.is_answered() && !round_trip.is_zero();
+        self.round_trip = round_trip;
         let target = self.setup.target.address;
         let no_leash = |why| UdpError::NoLeash { target, why };
         self.guard.look().map_err(no_leash)?;
@@ -258,6 +261,7 @@ impl UdpMeasurer {
     fn enough_streams(&self, input: TrialInput) -> Result<(), UdpError> {
         let Some(service) = self.setup.service() else { return Ok(()) };
         let (streams, drain) = (self.setup.profile.streams.len(), self.setup.profile.drain.longest);
+        let drain = drain.max(self.round_trip);
         let needed = streams_needed(service.token_bits(), input.load.as_pps(), drain.as_secs_f64());
         match usize::try_from(needed).is_ok_and(|needed| needed <= streams) {
             true => Ok(()),
@@ -440,8 +444,7 @@ impl UdpMeasurer {
             let now = self.exchange.drops();
             let lost = now.iter().zip(&drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
             self.replies.count(self.setup.target.reply, &mut received, &sent.marks, lost, trial);
-            let knows_no_request = self.setup.service().is_some_and(Service::is_in_order);
-            if knows_no_request && trial.forwarded < trial.offered {
+            if knows_not_which(self.setup.target.reply, &received) && trial.forwarded < trial.offered {
                 // Behind one that is missing, each would be taken for another's.
                 self.packets = None;
             }

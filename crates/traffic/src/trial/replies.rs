@@ -88,9 +88,18 @@ impl Replies {
             let (ambiguous, replies) = (received.ambiguous, received.forwarded);
             trial.caveats.push(Caveat::RepliesAmbiguous { ambiguous, replies });
         }
-        if is_in_order && trial.forwarded < trial.offered {
+        let (duplicated, lost) = (received.duplicated, trial.lost());
+        let has_tags = matches!(reply, Reply::Service(service) if !service.is_in_order());
+        if has_tags && lost > 0 && duplicated * 2 >= lost {
+            trial.caveats.push(Caveat::RepliesTwice { duplicated, lost });
+        }
+        let is_missing = trial.forwarded < trial.offered;
+        if is_in_order && is_missing {
             // Behind one that is missing, each would be taken for another's.
-            (trial.delay, trial.service_delay, trial.slices) = Default::default();
+            (trial.delay, trial.service_delay) = Default::default();
+        }
+        if knows_not_which(reply, received) && is_missing {
+            trial.slices = Vec::new();
         }
         if trial.generator_lost > 0 {
             trial.caveats.push(Caveat::GeneratorLost { dropped: trial.generator_lost });
@@ -143,6 +152,12 @@ impl Replies {
     pub(crate) fn leave_out(&mut self, late: Late) {
         self.strays = late.strays + late.ours;
     }
+}
+
+/// Whether some replies may be to other requests than those that they are counted for: of those that are missing nobody knows then
+/// which they are, nor when they left.
+pub(crate) fn knows_not_which(reply: Reply, received: &Received) -> bool {
+    received.ambiguous > 0 || matches!(reply, Reply::Service(service) if service.is_in_order())
 }
 
 /// Packets that came back, but never as they were sent. One that did so in several ways counts as the first of the kinds.

@@ -137,7 +137,7 @@ impl StreamSockets {
                     Ok(Leaving { means: SendMeans::Sendmmsg, why: "requests have several lengths" })
                 }
                 // A train has packets of that size: shorter ones would leave with bytes that nobody asked for.
-                SendMeans::Gso if service.longest_request() < self.payload => Ok(Leaving {
+                SendMeans::Gso if service.longest_request() < self.payload.max(HEADER_BYTES) => Ok(Leaving {
                     means: SendMeans::Sendmmsg,
                     why: "requests are shorter than a packet of a train",
                 }),

@@ -102,7 +102,7 @@ fn what_does_not_answer_its_request_is_counted_by_kind_and_never_as_an_answer() 
     });
     assert_eq!((trial.offered, trial.forwarded, trial.lost()), (400, 80, 320));
     assert_eq!((trial.duplicated, classes(&trial)), (Some(40), vec![("noerror", 80)]));
-    let unlike = Caveat::RepliesUnlike { truncated: 80, extended: 40, changed: 40, unasked: 80 };
+    let unlike = Caveat::RepliesUnlike { truncated: 80, extended: 40, changed: 80, unasked: 40 };
     assert!(trial.caveats.contains(&unlike), "{:?}", trial.caveats);
     let from = from.lock().unwrap().unwrap().to_string();
     let is_from = |caveat: &Caveat| matches!(caveat, Caveat::RepliesElsewhere { packets: 40, from: named, .. } if *named == from);
@@ -355,10 +355,28 @@ fn a_reply_that_may_be_to_an_earlier_request_with_the_same_tag_is_not_timed() {
         measurer(target, short)?.measure(input(1_000.0, 600))
     });
     assert_eq!((trial.offered, trial.forwarded), (600, 344));
-    // The first turn of the tags had no reply: those of the second may be its own, and the third's are told by that.
-    let said = |caveat: &Caveat| matches!(caveat, Caveat::RepliesAmbiguous { ambiguous: 256, replies: 344 });
+    // The first turn of the tags had no reply: those of the second may be its own, and so on with each turn.
+    let said = |caveat: &Caveat| matches!(caveat, Caveat::RepliesAmbiguous { ambiguous: 344, replies: 344 });
     assert!(trial.caveats.iter().any(said), "{:?}", trial.caveats);
-    assert_eq!(trial.delay.histogram.map_or(0, |delay| delay.count()), 88);
+    assert_eq!(trial.delay.histogram.map_or(0, |delay| delay.count()), 0);
+    assert!(trial.slices.is_empty(), "nobody knows which are missing");
+}
+
+#[test]
+fn a_tag_that_comes_round_before_the_first_answer_did_is_refused_whatever_the_drain_is() {
+    let odd = OddTarget::start(|socket, _, bytes, source| {
+        let (socket, bytes) = (socket.try_clone().unwrap(), bytes.to_vec());
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            let _ = socket.send_to(&bytes, source);
+        });
+    });
+    let mut short = profile();
+    short.drain.longest = Duration::from_millis(100);
+    let mut measurer = measurer(own(odd.address, "hex:00{tag:1}", "tag"), short).unwrap();
+    measurer.reach(Duration::from_millis(300)).unwrap();
+    let trial = measurer.measure(input(900.0, 1000));
+    assert!(matches!(trial, Err(UdpError::FewStreams { needed: 3, streams: 1, .. })), "{trial:?}");
 }
 
 #[test]

@@ -243,6 +243,15 @@ impl fmt::Display for Caveat {
                     (*changed, "packet", "came back with other bytes, or at another stream's socket")
                 ])
             ),
+            Self::FramesDiffer { truncated, extended, changed } => write!(
+                f,
+                "{}: that is loss; see what the device does to frames, or whether something on the way damages them",
+                listed(&[
+                    (*truncated, "frame", "came out shorter than it was sent"),
+                    (*extended, "frame", "came out longer than it was sent"),
+                    (*changed, "frame", "came out with other bytes, or for another station")
+                ])
+            ),
             Self::RepliesUnlike { truncated, extended, changed, unasked } => write!(
                 f,
                 "{}: a request that no other reply answered counts as lost. The service did answer, and wrongly: mend it, or what \
@@ -283,9 +292,16 @@ impl fmt::Display for Caveat {
             ),
             Self::RepliesAmbiguous { ambiguous, replies } => write!(
                 f,
-                "{ambiguous} of {} carried a tag that came round, and no reply came to the request that had it before: either may be \
-                 meant. They count as answers and have no delay. Take a longer tag ({{tag:4}}), or more --streams",
+                "{ambiguous} of {} carried a tag that came round, and no reply that is surely its own came to the request that had it \
+                 before: either may be meant. They count as answers and have no delay, and which are missing is not known. Take a longer tag ({{tag:4}}), or more --streams",
                 number_of(*replies, "reply")
+            ),
+            Self::RepliesTwice { duplicated, lost } => write!(
+                f,
+                "{} came to requests that had one already, and {} had none: the service may answer with another request's tag or \
+                 identifier, or something on the way copies replies. Look at which one it sends back",
+                number_of(*duplicated, "reply"),
+                number_of(*lost, "request")
             ),
             Self::RepliesRefuse { class, refused, replies } => write!(
                 f,

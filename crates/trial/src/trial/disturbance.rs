@@ -4,6 +4,7 @@
 //! due. So of the packets lost, as many may be our doing as left late in lumps; and a target that others kept from its
 //! CPU loses no more for that than it was sent in as long. The others are the target's, whatever we did.
 
+use crate::direction::host_and_place;
 use crate::{Caveat, Delay, Ratio, Trial, TrialInput};
 use std::time::Duration;
 
@@ -134,7 +135,7 @@ impl Trial {
                 _ => is_of(place.strip_prefix("return_").unwrap_or(place)),
             };
             let all = self.lost_at.iter().flatten();
-            all.filter(|(place, _)| of(place)).map(|(_, packets)| packets).sum()
+            all.filter(|(place, _)| of(host_and_place(place).1)).map(|(_, packets)| packets).sum()
         };
         let exposed = |exposure| at(&|place| EXPOSURES.contains(&(place, exposure)));
         let at = |name| at(&|place| place == name);
@@ -160,8 +161,10 @@ impl Trial {
         /// What the kernel charges a packet of few bytes for: the least.
         const CHARGED: u64 = 832;
         let places = self.lost_at.iter().flatten();
-        let at_socket: u64 =
-            places.filter(|(place, _)| *place == "receive_buffer").map(|(_, lost)| lost).sum();
+        let at_socket: u64 = places
+            .filter(|(place, _)| host_and_place(place).1 == "receive_buffer")
+            .map(|(_, lost)| lost)
+            .sum();
         let is_unseen = self.caveats.iter().any(|caveat| matches!(caveat, Caveat::PlacesUnseen { .. }));
         let held = self.watched.as_ref().and_then(|watched| watched.largest_queued_bytes);
         let taken = self.service_delay.histogram.as_ref().or(self.delay.histogram.as_ref());

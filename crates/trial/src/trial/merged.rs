@@ -74,10 +74,17 @@ impl Trial {
         trial.extra = replied(&parts);
         trial.caveats = caveats(&trial, &parts);
         trial.caveats.extend(agents_lost(performed).filter(|_| !is_whole));
-        let found =
-            [trial.limited_answers(), trial.starved_target(), trial.doubted_loss(), trial.doubted_delays()];
-        trial.caveats.extend(found.into_iter().flatten());
+        trial.doubt_anew();
         trial
+    }
+
+    /// Doubts that follow from counts and places, of these as they are now.
+    pub fn doubt_anew(&mut self) {
+        let follows = ["answers_limited", "target_starved", "loss_doubted", "delays_doubted"];
+        self.caveats.retain(|caveat| !follows.contains(&caveat.code()));
+        let found =
+            [self.limited_answers(), self.starved_target(), self.doubted_loss(), self.doubted_delays()];
+        self.caveats.extend(found.into_iter().flatten());
     }
 }
 

@@ -260,7 +260,10 @@ fn looks_like_a_record(path: &Path) -> bool {
 }
 
 /// Each trial is a block, or each of its time slices where they are wanted and all trials have them.
-fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Result<Side, Failure> {
+///
+/// # Errors
+/// If one measured no delays, or its line is damaged.
+pub(crate) fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Result<Side, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::environment(format!("{name}: {why}"));
     let meaning = recorded();
     let (mut blocks, mut lost) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! A history for other programs.
 
 use super::{Wanted, list, metrics, rows};
-use crate::trend::{Acknowledged, of_lines};
+use crate::trend::{Acknowledged, Followed, of_lines};
 use dropline_failure::Failure;
 use dropline_record::LeftOutLine;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub fn export(directory: &Path, wanted: &Wanted, format: HistoryFormat) -> Resul
         HistoryFormat::Openmetrics => {
             let named = records.iter().map(|line| (line.file.clone(), line.clone())).collect();
             let known = || Acknowledged::beside(&[directory.to_owned()]);
-            metrics::text(records, &of_lines(named, Vec::new(), None, known)?).into_bytes()
+            metrics::text(records, &of_lines(named, Vec::new(), &Followed::default(), known)?).into_bytes()
         }
     };
     Ok(Exported { bytes, left_out: listed.left_out })

@@ -3,11 +3,12 @@
 use super::wanted::moments;
 use crate::indexed::indexed;
 use crate::series::Series;
-use crate::trend::Acknowledged;
+use crate::trend::{Acknowledged, Followed, of_lines};
 use dropline_archive::clock;
 use dropline_archive::history::{Contents, History};
 use dropline_failure::Failure;
-use dropline_record::{IndexLine, Pruned, PrunedLine};
+use dropline_record::{IndexLine, Pruned, PrunedLine, Trends};
+use dropline_stats::trend::FEWEST_NIGHTS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -48,7 +49,9 @@ pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, F
     let history = History::open(directory, indexed)?;
     let contents = history.contents()?;
     let known = Acknowledged::beside(&[directory.to_owned()])?;
-    let mut pruned = plan(&contents, keeping, &known);
+    let named = contents.records.iter().map(|line| (line.file.clone(), line.clone())).collect();
+    let told = of_lines(named, Vec::new(), &Followed::default(), || Ok(known.clone()))?;
+    let mut pruned = plan(&contents, keeping, &known, &untold(&told));
     let copies = contents.copies.iter().map(|(copy, _)| copy);
     let by_file: BTreeMap<&str, &IndexLine> =
         contents.records.iter().chain(copies).map(|line| (line.file.as_str(), line)).collect();
@@ -73,8 +76,27 @@ pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, F
     Ok(pruned)
 }
 
+/// The files that changes rest on that nobody has acknowledged: as many nights on either side as make a history.
+fn untold(trends: &Trends) -> BTreeSet<&str> {
+    let mut files = BTreeSet::new();
+    for series in &trends.series {
+        let changes = series.changes.iter().filter(|line| !line.acknowledged);
+        let changes = changes.map(|line| (line.at_low.as_str(), line.at_high.as_str()));
+        let drifts = series.drifts.iter().filter(|line| !line.acknowledged);
+        let drifts = drifts.map(|line| (line.from.as_str(), line.to.as_str()));
+        for (low, high) in changes.chain(drifts) {
+            let from = series.points.partition_point(|point| point.at.as_str() < low);
+            let to = series.points.partition_point(|point| point.at.as_str() <= high);
+            let to = (to + FEWEST_NIGHTS).min(series.points.len());
+            let nights = &series.points[from.saturating_sub(FEWEST_NIGHTS)..to];
+            files.extend(nights.iter().map(|point| point.source.as_str()));
+        }
+    }
+    files
+}
+
 /// What goes and what stays. Copies go with their record.
-fn plan(contents: &Contents, keeping: &Keeping, known: &Acknowledged) -> Pruned {
+fn plan(contents: &Contents, keeping: &Keeping, known: &Acknowledged, untold: &BTreeSet<&str>) -> Pruned {
     let mut pruned = Pruned::default();
     let leaned_on = known.rests_on(&contents.records);
     for (line, Rank { newer, is_newest }) in contents.records.iter().zip(ranks(&contents.records)) {
@@ -87,6 +109,9 @@ fn plan(contents: &Contents, keeping: &Keeping, known: &Acknowledged) -> Pruned 
         let why = match () {
             () if is_newest => Some("it is the newest of its series"),
             () if leaned_on.contains(line.file.as_str()) => Some("a change that is acknowledged rests on it"),
+            () if untold.contains(line.file.as_str()) => {
+                Some("a change that nobody has acknowledged rests on it")
+            }
             () => None,
         };
         if why.is_some() {

@@ -20,7 +20,7 @@ enum Kind {
     Integer,
 }
 
-const COLUMNS: [Column; 26] = [
+const COLUMNS: [Column; 27] = [
     ("started", Time, |line, _| line.started.clone().into()),
     ("kind", Text, |line, _| line.kind.clone().into()),
     ("target", Text, |line, _| line.target.clone().into()),
@@ -39,7 +39,10 @@ const COLUMNS: [Column; 26] = [
     ("why_not", Text, |_, goal| goal.and_then(|goal| goal.why_not.clone()).into()),
     ("answer", Text, |line, _| line.trial.as_ref().map(|trial| trial.answer.clone()).into()),
     ("trial_load_pps", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.load_pps).into()),
-    ("trial_loss_ratio", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.loss_ratio).into()),
+    ("measured_loss_ratio", Number, |line, _| line.trial.as_ref().and_then(|trial| trial.loss_ratio).into()),
+    ("trial_loss_ratio", Number, |line, _| {
+        line.trial.as_ref().and_then(|trial| trial.trial_loss_ratio).into()
+    }),
     ("p50_ns", Integer, |line, _| line.trial.as_ref().and_then(|trial| trial.p50_ns).into()),
     ("p99_ns", Integer, |line, _| line.trial.as_ref().and_then(|trial| trial.p99_ns).into()),
     ("load_unit", Text, |line, _| line.load_unit.word().into()),

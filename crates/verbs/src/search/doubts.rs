@@ -20,19 +20,23 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
     let unit = record.header.load_unit;
     let mut codes: Vec<&str> = Vec::new();
     for caveat in record.trials.iter().flat_map(|line| &line.caveats) {
-        if !codes.contains(&caveat.code.as_str()) {
+        // How a trial varied is no part of the answer.
+        if !codes.contains(&caveat.code.as_str()) && caveat.code != "few_slices" {
             codes.push(&caveat.code);
         }
     }
+    let stated = stated(record);
+    let nearer = |line: &TrialLine| {
+        let off = |load: &f64| (line.intended_load_pps / load).ln().abs();
+        stated.iter().map(off).min_by(f64::total_cmp).unwrap_or(0.0)
+    };
     let said = |code: &str| {
         let with = || all_with(record, code);
         let (count, all) = (with().count(), record.trials.len());
         // What the system refused is the cause, of whichever of them.
         let named = refused(record).filter(|_| code == GENERATOR_LIMITED);
-        let (which, (line, caveat)) = match named {
-            Some(named) => ("as in", named),
-            None => ("first", with().next()?),
-        };
+        let near = || with().min_by(|one, other| nearer(one.0).total_cmp(&nearer(other.0)));
+        let (line, caveat) = named.or_else(near)?;
         let load = load_in(Rate::from_millipps((line.intended_load_pps * 1000.0) as u64), unit);
         let again = match with().all(|(line, _)| line.void) {
             true if count == 1 => " (no answer rests on it)",
@@ -40,7 +44,7 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
             false => "",
         };
         let text = format!(
-            "{count} of {}, {which} trial {} at {load}: {}{again}",
+            "{count} of {}, as in trial {} at {load}: {}{again}",
             number_of(all, "trial"),
             line.number,
             caveat.text
@@ -48,6 +52,13 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
         Some(CaveatLine::said(code, text))
     };
     codes.into_iter().filter_map(said).collect()
+}
+
+/// The loads that the answers state: of a doubt that several trials share, the numbers are those of a trial near to these.
+fn stated(record: &Record) -> Vec<f64> {
+    let of = |answer: AnswerLine| [answer.lower_pps, answer.upper_pps, answer.headline_pps()];
+    let loads = record.answers().unwrap_or_default().into_iter().flat_map(of).flatten();
+    loads.filter(|load| load.is_finite() && *load > 0.0).collect()
 }
 
 /// A trial of which the system refused most of what did not leave, where that is so of half of those that were not offered

@@ -7,7 +7,8 @@ use dropline_archive::history::History;
 use dropline_archive::record_file::read_record;
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{Record, SeriesLine, Trends, VerdictWord};
+use dropline_record::{ChangeLine, Quantity, Record, SeriesLine, Trends, VerdictWord};
+use dropline_stats::trend::YOUNG;
 use dropline_targets::Target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -101,9 +102,17 @@ pub fn turns(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Turns,
     Ok(turns)
 }
 
-/// The change that the newest nights of a history are behind, if it is to be confirmed.
+/// The change that the newest nights of a history are behind, if it is one of a limit and to be confirmed.
 fn due_in(series: &SeriesLine) -> Option<&str> {
-    let last = series.changes.last().filter(|last| !last.acknowledged && last.confirmation.is_none())?;
+    if series.quantity != Quantity::Limit {
+        return None;
+    }
+    let is_answered = |last: &ChangeLine| {
+        last.confirmation
+            .as_ref()
+            .is_some_and(|fresh| fresh.nights_since < YOUNG as u64 || fresh.verdict == last.verdict)
+    };
+    let last = series.changes.last().filter(|last| !last.acknowledged && !is_answered(last))?;
     let is_bad = last.verdict == VerdictWord::Regressed || last.suspected;
     let drifted = series.drifts.iter().any(|drift| drift.to > last.at);
     (is_bad && !drifted).then_some(last.id.as_str())

@@ -14,6 +14,9 @@ pub(super) const CHANGED: &str = "changed";
 /// and of what was good before.
 pub(super) const GOOD: &str = "good";
 
+/// Searches that confirm a change together begin within so many seconds.
+const TOGETHER: i64 = 86_400;
+
 /// All of them: they are not nights of a history.
 #[derive(Default)]
 pub(super) struct Confirming {
@@ -39,8 +42,13 @@ impl Confirming {
         let of_history = &history.nights[0];
         let mut changed = self.on(CHANGED, id, of_history);
         changed.retain(|night| night.series == of_history.series);
+        // Of those that were made at several times, the last ones.
+        let newest = changed.iter().map(|night| night.seconds()).max()?;
+        let is_of_then = |night: &&Night| newest - night.seconds() < TOGETHER;
+        changed.retain(is_of_then);
         let mut good = self.on(GOOD, id, of_history);
         good.retain(|night| night.series.differs_in_target_alone(&of_history.series));
+        good.retain(is_of_then);
         let values = |nights: &[&Night]| nights.iter().map(|night| night.value()).collect::<Vec<f64>>();
         let (fresh, beside) = (values(&changed), values(&good));
         let against = match beside.as_slice() {
@@ -48,6 +56,7 @@ impl Confirming {
             good => Against::Good(good),
         };
         let Confirmed { size, size_low, size_high, verdict } = Confirmed::of(&fresh, against, trend, wanted)?;
+        let nights_since = history.after(newest) as u64;
         let sources = |nights: &[&Night]| nights.iter().map(|night| night.point().source).collect();
         Some(ConfirmationLine {
             fresh: sources(&changed),
@@ -56,6 +65,7 @@ impl Confirming {
             size_low,
             size_high,
             verdict: VerdictWord::from(verdict),
+            nights_since,
         })
     }
 

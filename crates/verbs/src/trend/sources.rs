@@ -1,9 +1,12 @@
 //! The records that are looked at: those that were named, and those below directories, each measurement once.
 
 use crate::indexed::indexed;
+use crate::measured::one;
+use crate::series::measured;
 use dropline_archive::history::{Files, History, line_of};
+use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
-use dropline_record::{IndexLine, LeftOutLine};
+use dropline_record::{IndexLine, LeftOutLine, MeasuredLine, Quantity, Record};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,18 +17,44 @@ use std::path::{Path, PathBuf};
 /// If one that was named cannot be read. Others are left out.
 pub(super) fn read(
     paths: &[PathBuf],
+    wanted: &[Quantity],
     left_out: &mut Vec<LeftOutLine>,
 ) -> Result<Vec<(String, IndexLine)>, Failure> {
     let mut lines = Vec::new();
     for Source { path, is_named, line } in sources(paths, left_out)? {
         let source = path.display().to_string();
-        match line.map_or_else(|| line_of(&path, indexed), Ok) {
+        match line.map_or_else(|| line_of(&path, indexed), Ok).and_then(|line| with(line, &path, wanted)) {
             Ok(line) => lines.push((source, line)),
             Err(why) if is_named => return Err(why),
             Err(why) => left_out.push(LeftOutLine { why: why.behind(&source), source }),
         }
     }
     Ok(lines)
+}
+
+/// The line of trials with the percentiles that are wanted and that no index keeps: these are read from the record.
+fn with(mut line: IndexLine, path: &Path, wanted: &[Quantity]) -> Result<IndexLine, Failure> {
+    let found = measured(&line);
+    let is_missing = |quantity: &&Quantity| {
+        matches!(quantity, Quantity::Percentile(_)) && !found.iter().any(|found| found.quantity == **quantity)
+    };
+    let missing: Vec<Quantity> = wanted.iter().filter(is_missing).copied().collect();
+    if missing.is_empty() || found.is_empty() || line.kind != "trial" {
+        return Ok(line);
+    }
+    let record = record_at(path)?;
+    let more: Vec<MeasuredLine> = missing.into_iter().filter_map(|quantity| one(&record, quantity)).collect();
+    line.trial.iter_mut().filter_map(|trial| trial.measured.as_mut()).for_each(|all| all.extend(&more));
+    Ok(line)
+}
+
+/// A record, on this machine or in a store.
+fn record_at(path: &Path) -> Result<Record, Failure> {
+    if !History::is_remote(path) {
+        return read_record(path);
+    }
+    let (parent, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
+    History::open(parent, indexed)?.record(&name.to_string_lossy())
 }
 
 /// Each measurement once: of files that begin with the same line, the one in which there is most.

@@ -37,12 +37,35 @@ struct Rule {
     bytes: Vec<u8>,
 }
 
+/// The same, where it is said.
+struct Placed {
+    rule: Rule,
+    /// From 1.
+    column: usize,
+    word: String,
+}
+
+impl Rule {
+    /// Which is asked first.
+    fn order(&self) -> (bool, usize) {
+        (self.class == 0, self.class)
+    }
+
+    /// Whether every reply that has these bytes has those of the other, too.
+    fn implies(&self, other: &Self) -> bool {
+        let within = other.at.checked_sub(self.at).and_then(|from| self.bytes.get(from..));
+        within.is_some_and(|bytes| bytes.starts_with(&other.bytes))
+    }
+}
+
 impl Replies {
     /// Reads `any`, `echo`, `none`, or what stands where in a reply, by commas; `tag` is that of the payload.
     pub(super) fn read(text: &str, tag: Option<Field>) -> Result<Self, TemplateError> {
         let mut replies =
             Self { matching: Matching::Order, rules: Vec::new(), shortest: 0, longest: LONGEST };
         let mut column = 1;
+        let mut rules: Vec<Placed> = Vec::new();
+        let mut tag_at_column = 1;
         let (mut told, mut ranges): (Option<&str>, u32) = (None, 0);
         for word in text.split(',') {
             let wrong = |why: &str| TemplateError::Reply { column, why: format!("{word:?} {why}") };
@@ -65,6 +88,7 @@ impl Replies {
             }
             if tells {
                 told = Some(word.trim());
+                tag_at_column = column;
             }
             match (name, at, value) {
                 ("any", None, "") => {}
@@ -90,7 +114,8 @@ impl Replies {
                     let bytes = hex(value).filter(|bytes| !bytes.is_empty());
                     let bytes = bytes
                         .ok_or_else(|| wrong("has no bytes behind =, in pairs of hexadecimal digits"))?;
-                    replies.rules.push(Rule { class, at, bytes });
+                    let rule = Rule { class, at, bytes };
+                    rules.push(Placed { rule, column, word: word.trim().to_owned() });
                 }
                 _ => {
                     return Err(wrong(
@@ -101,9 +126,76 @@ impl Replies {
             }
             column += word.chars().count() + 1;
         }
+        replies.agree(&rules, tag, tag_at_column)?;
+        replies.rules = rules.into_iter().map(|placed| placed.rule).collect();
         // A refusal is told before a failure, and that before an answer.
-        replies.rules.sort_by_key(|rule| (rule.class == 0, rule.class));
+        replies.rules.sort_by_key(Rule::order);
         Ok(replies)
+    }
+
+    /// Whether what is said of replies can be so of one.
+    fn agree(&self, rules: &[Placed], tag: Option<Field>, tag_column: usize) -> Result<(), TemplateError> {
+        let tag = match self.matching {
+            Matching::Tag { at } | Matching::Echo { at } => tag.map(|tag| at..at + tag.width),
+            Matching::Order | Matching::Nothing => None,
+        };
+        let is_echo = matches!(self.matching, Matching::Echo { .. });
+        if let Some(tag) = tag.clone().filter(|tag| tag.end > self.longest) {
+            let why =
+                format!("the tag ends with byte {}, and a reply has at most {} bytes", tag.end, self.longest);
+            return Err(TemplateError::Reply { column: tag_column, why });
+        }
+        for (number, Placed { rule, column, word }) in rules.iter().enumerate() {
+            let wrong =
+                |why: String| Err(TemplateError::Reply { column: *column, why: format!("{word:?} {why}") });
+            if is_echo {
+                return wrong(
+                    "contradicts \"echo\": such a reply is its request as it was, and says nothing else"
+                        .into(),
+                );
+            }
+            let bytes = rule.at..rule.at + rule.bytes.len();
+            if bytes.end > self.longest {
+                return wrong(format!(
+                    "is about byte {}, and a reply has at most {} bytes",
+                    bytes.end, self.longest
+                ));
+            }
+            if let Some(tag) = tag.clone().filter(|tag| tag.start < bytes.end && bytes.start < tag.end) {
+                return wrong(format!(
+                    "is about bytes of the tag (from {} on), which are other ones with each request",
+                    tag.start
+                ));
+            }
+            for before in &rules[..number] {
+                let (first, last) = if rule.order() < before.rule.order() {
+                    (rule, &before.rule)
+                } else {
+                    (&before.rule, rule)
+                };
+                let says_less = first.class == last.class && first.implies(last);
+                if !(last.implies(first) || says_less) {
+                    continue;
+                }
+                let before = &before.word;
+                return match first.class == last.class {
+                    true => wrong(format!("says what {before:?} says: leave one of them out")),
+                    false => wrong(format!("contradicts {before:?}: the same bytes would mean both")),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// What a datagram is in which no tag of a request can be read.
+    pub(super) fn without_tag(&self, reply: &[u8], tag: Option<Field>) -> Option<Unlike> {
+        let (Matching::Tag { at } | Matching::Echo { at }) = self.matching else { return None };
+        let shortest = self.shortest.max(at + tag?.width);
+        match reply.len() {
+            length if length < shortest => Some(Unlike::Truncated),
+            length if length > self.longest => Some(Unlike::Extended),
+            _ => None,
+        }
     }
 
     /// What a reply says.

@@ -100,12 +100,59 @@ fn what_is_wrong_is_told_with_line_and_column_and_what_there_is() {
         ("none,refused@1=05", "column 6", "contradicts \"none\""),
         ("bytes=4,none", "column 9", "nothing comes back"),
         ("tag,bytes=4,bytes=5", "column 13", "say them once"),
+        ("tag,refused@4=05,refused@4=05", "column 18", "says what \"refused@4=05\" says"),
+        ("tag,refused@4=05,refused@4=0506", "column 18", "says what"),
+        ("tag,refused@4=05,error@4=05", "column 18", "contradicts \"refused@4=05\""),
+        ("tag,answered@4=05,refused@4=05", "column 19", "contradicts \"answered@4=05\""),
+        ("tag,error@5=0102,answered@4=050102", "column 18", "contradicts"),
+        ("tag,refused@0=05", "column 5", "bytes of the tag"),
+        ("refused@3=0505,tag", "column 1", "bytes of the tag"),
+        ("tag,refused@4=05,bytes=4..4", "column 5", "at most 4 bytes"),
+        ("tag@2,bytes=4", "column 1", "the tag ends with byte 6"),
+        ("echo,refused@4=05", "column 6", "contradicts \"echo\""),
     ] {
         let why = why("hex:{tag:4}", reply);
         assert!(why.contains(place) && why.contains(said), "{reply:?}: {why}");
     }
     assert!(why("hex:00", "tag@4").contains("{tag:4}") && why("hex:00", "echo").contains("reply=any"));
     assert!(why("text:", "any").contains("would have 0"));
+}
+
+#[test]
+fn of_bytes_that_mean_different_things_the_worse_is_asked_first_where_both_can_be() {
+    for reply in
+        ["tag,error@4=05,refused@4=0501", "tag,answered@4=81,refused@5=05", "tag,refused@4=05,refused@4=06"]
+    {
+        assert!(Template::read("hex:{tag:4}", reply).is_ok(), "{reply}");
+    }
+}
+
+#[test]
+fn what_is_too_short_for_its_tag_was_cut_and_carries_no_identifier() {
+    let service = |payload, reply| Service::Own(Template::read(payload, reply).unwrap());
+    let own = service("hex:c0de{tag:4}", "tag@2");
+    for length in 0..6 {
+        assert_eq!(own.without_token(&[0; 6][..length]), Some(Unlike::Truncated), "{length}");
+    }
+    assert_eq!(own.without_token(&[0; 6]), None, "it has one, whosever it is");
+    let hex = service("text:{tag:4x}", "tag,bytes=4..6");
+    assert_eq!(hex.without_token(b"zzzzzzz"), Some(Unlike::Extended));
+    assert_eq!(service("hex:{tag:2}0102", "echo").without_token(&[0; 3]), Some(Unlike::Truncated));
+    // Queries that come back as they were, and what is shorter than any reply.
+    for other in [Service::Stamp, Service::Ntp, Service::Stun] {
+        let mut request = Vec::new();
+        other.write(AT, || 0, &mut request);
+        assert_eq!(other.without_token(&request), Some(Unlike::Changed), "{other:?}");
+        assert_eq!(other.without_token(&request[..10]), Some(Unlike::Truncated), "{other:?}");
+    }
+}
+
+#[test]
+fn a_mean_request_is_that_of_all_turns() {
+    let listed = Service::Own(Template::listed(vec![vec![0; 10], vec![0; 1000]], "any").unwrap());
+    assert_eq!((listed.mean_request(), listed.longest_request(), listed.is_recorded()), (505.0, 1000, true));
+    let one = Service::Own(Template::read("hex:c0de{tag:4}", "tag@2").unwrap());
+    assert_eq!((one.mean_request(), one.is_recorded()), (6.0, false));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 #![allow(clippy::disallowed_methods)]
 #![cfg(all(target_os = "linux", feature = "fleet"))]
 
+#[path = "../command/mod.rs"]
 mod command;
+mod hops;
 
 use command::Bench;
 use dropline_lab::{Namespace, built_or_skipped};
@@ -98,12 +100,7 @@ struct Fleet {
 impl Fleet {
     /// A server whose users are the coordinator and these agents, and the agents.
     fn start(names: &[&str]) -> Self {
-        let bench = Bench::new();
-        let mut words = vec!["fleet", "keys", "--listen", "127.0.0.1:-1", "fleet"];
-        words.extend(names);
-        bench.done(&words);
-        let mut fleet = Self { url: String::new(), server: dummy(), agents: Vec::new(), bench };
-        fleet.serve();
+        let mut fleet = Self::served("127.0.0.1", names);
         for name in names {
             let agent = fleet.agent(name, &format!("fleet/{name}.nk"));
             fleet.agents.push(agent);
@@ -111,10 +108,23 @@ impl Fleet {
         fleet
     }
 
+    /// The server alone, at an address.
+    fn served(address: &str, names: &[&str]) -> Self {
+        let bench = Bench::new();
+        let listen = format!("{address}:-1");
+        let mut words = vec!["fleet", "keys", "--listen", &listen, "fleet"];
+        words.extend(names);
+        bench.done(&words);
+        let mut fleet = Self { url: String::new(), server: dummy(), agents: Vec::new(), bench };
+        fleet.serve();
+        fleet
+    }
+
     fn serve(&mut self) {
         let mut config = self.bench.read("fleet/server.conf");
         if !self.url.is_empty() {
-            config = config.replace("127.0.0.1:-1", self.url.strip_prefix("nats://").unwrap());
+            let listened = self.url.strip_prefix("nats://").unwrap();
+            config = config.replace(&format!("{}:-1", listened.rsplit_once(':').unwrap().0), listened);
         }
         config += &format!("ports_file_dir: {:?}\n", self.bench.path("fleet"));
         self.bench.write("fleet/started.conf", &config);
@@ -149,10 +159,26 @@ impl Fleet {
     }
 
     fn agent(&self, name: &str, key: &str) -> Child {
-        let words =
-            ["agent", "--join", &self.url, "--name", name, "--creds", key, "--config", "fleet/agent.toml"];
+        self.agent_with(name, key, "fleet/agent.toml")
+    }
+
+    fn agent_with(&self, name: &str, key: &str, config: &str) -> Child {
+        let words = ["agent", "--join", &self.url, "--name", name, "--creds", key, "--config", config];
         let words = [&words[..], &["--cpus", "free", "--ordinary-priority"]].concat();
         self.bench.command(&words).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Waits until so many agents answer.
+    fn wait_for_agents(&self, count: usize) {
+        let words = ["fleet", "list", "--json", "--join", &self.url, "--creds", "fleet/coordinator.nk"];
+        let until = Instant::now() + Duration::from_secs(30);
+        let there = || self.bench.run(&words).text;
+        let number = |text: &str| {
+            serde_json::from_str::<Value>(text).ok().and_then(|said| Some(said["agents"].as_array()?.len()))
+        };
+        while number(&there()) != Some(count) {
+            assert!(Instant::now() < until, "{}", there());
+        }
     }
 
     /// The words of a measurement by all agents.
@@ -595,4 +621,78 @@ fn a_grant_that_is_revoked_ends_the_load() {
         let again = fleet.bench.run(&fleet.words(&words));
         assert!(again.code == Some(4) && again.errors.contains("revoked"), "{}", again.errors);
     });
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_revocation_outlives_the_agent_and_an_id_that_nobody_knows_is_told_as_such() {
+    beside_loopback(|fleet, echo| {
+        let key = ["--key", "fleet/issuer.nk"];
+        let words = [&key[..], &["--agent", "a", "--max-pps", "6000", "--target", "10.77.0.1"]].concat();
+        let id = grant(fleet, "grant", &words);
+        let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+        let revoke = |id: &str| fleet.bench.run(&[&["fleet", "revoke", id][..], &key, &at].concat());
+        let wrong = revoke("NOSUCHID");
+        assert!(wrong.code == Some(2) && wrong.errors.contains("not the id of a grant"), "{}", wrong.errors);
+        fleet.wait_for_agents(2);
+        assert!(revoke(&id).text.contains("none of them was shown"), "nobody was shown it yet");
+        assert!(fleet.bench.read("fleet/agent.revoked").contains(&id));
+        // Both agents have one file here, and are started anew.
+        fleet.agents.iter().for_each(|agent| signal(agent, "KILL"));
+        let _again = ["a", "b"].map(|name| Ends(fleet.agent(name, &format!("fleet/{name}.nk"))));
+        fleet.wait_for_agents(2);
+        let target = echo.target();
+        let words =
+            ["trial", &target, "--load=1kpps", "--duration=1s", "--on", "a", "--grant", "grant", "-o", "-"];
+        let refused = fleet.bench.run(&fleet.words(&words));
+        assert!(refused.code == Some(4) && refused.errors.contains("revoked"), "{}", refused.errors);
+        assert_eq!(echo.packets(), 0);
+        assert!(!revoke(&id).text.contains("none of them was shown"), "a was shown it");
+    });
+}
+
+/// An agent that ends with the test.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn an_agent_whose_name_is_not_its_keys_says_so_at_once() {
+    let fleet = Fleet::start(&["a", "b"]);
+    let begun = Instant::now();
+    let ended = fleet.bench.run(&["agent", "--join", &fleet.url, "--name", "b", "--creds", "fleet/a.nk"]);
+    assert!(ended.code == Some(4) && ended.errors.contains("does not let this key hear"), "{}", ended.errors);
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn a_grant_that_allows_nothing_or_is_for_nobody_is_not_written() {
+    let bench = Bench::new();
+    bench.done(&["fleet", "keys", "fleet", "a"]);
+    let grant = |key: &str, agent: &str, pps: &str, target: &str| {
+        let words = ["fleet", "grant", "--key", key, "--agent", agent, "--max-pps", pps, "--target", target];
+        bench.run(&words)
+    };
+    let own = "fleet/issuer.nk";
+    assert_eq!(grant(own, "a", "1", "10.0.0.7:7007").code, Some(0));
+    for (key, agent, pps, target) in [
+        (own, "", "1", "10.0.0.7"),
+        (own, "a", "0", "10.0.0.7"),
+        (own, "a", "1", "10.0.0.7:0"),
+        ("fleet/a.nk", "a", "1", "10.0.0.7"),
+    ] {
+        let refused = grant(key, agent, pps, target);
+        assert!(
+            refused.code == Some(2) && refused.text.is_empty(),
+            "{key} {agent:?} {pps} {target}: {}",
+            refused.errors
+        );
+    }
 }

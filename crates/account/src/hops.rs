@@ -1,0 +1,179 @@
+//! Where packets were lost that pass several hosts: each host's counters in the order of the way, and what is lost between two.
+
+use crate::hearing::Hearing;
+use crate::{Account, Device, Outcome, Place, Role, Site, Snapshot, Space, Way};
+use std::collections::BTreeMap;
+
+/// The hosts that a trial's packets pass, in the order of the way to the target.
+///
+/// Namespaces of what is read there have the numbers 0, 1, … of their hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostPath {
+    /// Who sends, as the record says it.
+    pub senders: String,
+    /// Their packets that left for the first host; `None` where that is not known by packets.
+    pub left: Option<u64>,
+    /// Replies that came back to them.
+    pub came: u64,
+    /// The names of the hosts.
+    pub hosts: Vec<String>,
+}
+
+/// Numbers of links begin here: beyond those of hosts.
+const LINKS: u64 = 1 << 32;
+
+impl HostPath {
+    /// The names before places, by the numbers of namespaces and of links.
+    pub(crate) fn names(&self) -> BTreeMap<u64, String> {
+        let each = |at: usize, name: &String| (at as u64, name.clone());
+        let mut names: BTreeMap<u64, String> =
+            self.hosts.iter().enumerate().map(|(at, name)| each(at, name)).collect();
+        let before = std::iter::once(&self.senders).chain(&self.hosts);
+        for (at, (from, to)) in before.zip(&self.hosts).enumerate() {
+            names.insert(link(at, Way::Out), format!("{from}..{to}"));
+            names.insert(link(at, Way::Back), format!("{to}..{from}"));
+        }
+        names
+    }
+
+    /// Packets that left the host before each and did not come there, and the same of replies; links at whose ends that
+    /// is not to be seen are left out.
+    pub(crate) fn lost_between(&self, grown: &Snapshot) -> Vec<(u64, Site, u64)> {
+        let mut found = Vec::new();
+        let mut before: Option<&Space> = None;
+        for at in 0..self.hosts.len() {
+            let Some(space) = grown.spaces.iter().find(|space| space.id == at as u64) else {
+                before = None;
+                continue;
+            };
+            let (left, came) = match (at, before) {
+                (0, _) => (self.left, Some(self.came)),
+                (_, Some(before)) => (sent(before, Way::Out), got(before, Way::Back)),
+                (_, None) => (None, None),
+            };
+            for (way, left, came) in
+                [(Way::Out, left, got(space, Way::Out)), (Way::Back, sent(space, Way::Back), came)]
+            {
+                let lost = left.zip(came).map_or(0, |(left, came)| left.saturating_sub(came));
+                found.push((link(at, way), Site { way, place: Place::Between }, lost));
+            }
+            before = Some(space);
+        }
+        found.retain(|(_, _, lost)| *lost > 0);
+        // A few frames of a link are the kernel's own questions: the largest claim first.
+        found.sort_by_key(|(_, _, lost)| std::cmp::Reverse(*lost));
+        found
+    }
+}
+
+fn link(at: usize, way: Way) -> u64 {
+    LINKS + 2 * at as u64 + u64::from(way == Way::Back)
+}
+
+/// Packets that left a host on a way.
+fn sent(space: &Space, way: Way) -> Option<u64> {
+    through(space, |device| leaves(space, device) == Some(way), |device| device.transmitted)
+}
+
+/// Packets that came to a host on a way.
+fn got(space: &Space, way: Way) -> Option<u64> {
+    let comes = |device: &Device| leaves(space, device).is_some_and(|leaves| leaves != way);
+    through(space, comes, |device| device.received)
+}
+
+/// Which way packets go that leave by an interface: all of the target's host go back.
+fn leaves(space: &Space, device: &Device) -> Option<Way> {
+    if space.role == Role::Far { Some(Way::Back) } else { device.leaves }
+}
+
+fn through(space: &Space, is_it: impl Fn(&Device) -> bool, of: fn(&Device) -> u64) -> Option<u64> {
+    let mut counts = space.devices().filter(|device| is_it(device)).map(of).peekable();
+    counts.peek().is_some().then(|| counts.sum())
+}
+
+/// Splits a loss into places of the hosts of a path and what lies between them. `grown` is how much the counters of each host
+/// grew; the namespace of the host at `n` has the number `n`.
+pub fn account_path(outcome: &Outcome, grown: &Snapshot, path: &HostPath) -> Account {
+    let hearing = Hearing::on_path(outcome, grown, false, Some(path));
+    let is_wary = hearing.others > 0 && !hearing.fits();
+    let hearing = if is_wary { Hearing::on_path(outcome, grown, true, Some(path)) } else { hearing };
+    let mut account = hearing.judge();
+    // That nothing was lost between two hosts is known too, and says in which order they are passed.
+    let names = path.names();
+    for at in 0..path.hosts.len() {
+        let key = format!("{}/{}", names[&link(at, Way::Out)], Site::out(Place::Between).key());
+        account.lost_at.entry(key).or_insert(0);
+    }
+    account
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bars, Stack, TargetSockets};
+
+    fn device(leaves: Way, received: u64, transmitted: u64) -> Device {
+        let leaves = Some(leaves);
+        Device { on_path: true, own: true, up: true, leaves, received, transmitted, ..Device::default() }
+    }
+
+    fn space(id: u64, role: Role, stack: Stack, devices: Vec<Device>) -> Space {
+        Space {
+            id,
+            role,
+            stack,
+            devices: Some(devices),
+            hooked: Some(false),
+            ruled: Some(false),
+            ruled_way: None,
+            drops_arriving: if role == Role::Between { Bars::Ours } else { Bars::Nothing },
+            drops_leaving: Bars::Nothing,
+            source_is_own: false,
+            neighbour_found: Some(true),
+        }
+    }
+
+    /// 1000 packets, of which a router's rule takes 100, the way to the target 40, the target's socket 60; of 800 replies
+    /// the router gets all, and 10 do not come back.
+    #[test]
+    fn each_lost_packet_is_at_its_host_or_between_two() {
+        let router = Stack { received: 1800, forwarded: 1800, transmitted: 1700, ..Stack::default() };
+        let target = Stack {
+            udp_read: 800,
+            in_errors: 60,
+            receive_buffer_errors: 60,
+            received: 860,
+            delivered: 860,
+            requested: 800,
+            transmitted: 800,
+            ..Stack::default()
+        };
+        let spaces = vec![
+            space(0, Role::Between, router, vec![device(Way::Back, 1000, 800), device(Way::Out, 800, 900)]),
+            space(1, Role::Far, target, vec![device(Way::Back, 860, 800)]),
+        ];
+        let sockets = Some(TargetSockets { drops: 60, ..TargetSockets::default() });
+        let grown = Snapshot { spaces, target: sockets, ..Snapshot::default() };
+        let path = HostPath {
+            senders: "west".into(),
+            left: Some(1000),
+            came: 790,
+            hosts: vec!["router".into(), "target".into()],
+        };
+        let outcome = Outcome { offered: 1000, forwarded: 790, ..Outcome::default() };
+        let found: Vec<(String, u64)> = account_path(&outcome, &grown, &path).lost_at.into_iter().collect();
+        let at = |key: &str, packets| (key.to_owned(), packets);
+        let expected = [
+            at("router..target/between", 40),
+            at("router..west/return_between", 10),
+            at("router/netfilter", 100),
+            at("target/receive_buffer", 60),
+            at("unexplained", 0),
+            at("west..router/between", 0),
+        ];
+        assert_eq!(found, expected);
+        for key in found.iter().map(|(key, _)| key.as_str()) {
+            assert!(Site::of_key(key).is_some(), "{key}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Loss, hop by hop: agents that observe on a router and on the target's host, each in a namespace of its own.
+
+use super::{Fleet, count, grant};
+use dropline_lab::{End, Namespace, built_or_skipped, connect};
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const TARGET: &str = "10.78.2.2:7007";
+
+/// Agents' hosts: `west` sends by way of `router` to `target`; `hub` has the server and the coordinator, which each reaches by
+/// another interface.
+struct World {
+    hub: Namespace,
+    west: Namespace,
+    router: Namespace,
+    /// Between the router and the target: a bridge that nobody observes.
+    bridge: Namespace,
+    target: Namespace,
+}
+
+impl World {
+    fn new() -> Option<Self> {
+        let one = |role| built_or_skipped(Namespace::new(role));
+        let world = Self {
+            hub: one("hub")?,
+            west: one("west")?,
+            router: one("router")?,
+            bridge: one("between")?,
+            target: one("target")?,
+        };
+        let World { hub, west, router, bridge, target } = &world;
+        for namespace in [hub, west, router, bridge, target] {
+            namespace.ip(&["link", "set", "lo", "up"]).unwrap();
+        }
+        join((west, "out"), (router, "in"));
+        join((router, "out"), (bridge, "in"));
+        join((bridge, "out"), (target, "in"));
+        for words in [
+            &["link", "add", "over", "type", "bridge"][..],
+            &["link", "set", "in", "master", "over"],
+            &["link", "set", "out", "master", "over"],
+            &["link", "set", "over", "up"],
+        ] {
+            bridge.ip(words).unwrap();
+        }
+        let address = |namespace: &Namespace, address: &str, device: &str| {
+            namespace.ip(&["addr", "add", address, "dev", device]).unwrap();
+        };
+        address(west, "10.78.1.2/24", "out");
+        address(router, "10.78.1.1/24", "in");
+        address(router, "10.78.2.1/24", "out");
+        address(target, "10.78.2.2/24", "in");
+        router.set("net.ipv4.ip_forward", "1").unwrap();
+        west.ip(&["route", "add", "10.78.2.0/24", "via", "10.78.1.1"]).unwrap();
+        target.ip(&["route", "add", "10.78.1.0/24", "via", "10.78.2.1"]).unwrap();
+        for (at, namespace) in [west, router, target].into_iter().enumerate() {
+            let port = format!("to{at}");
+            join((hub, &port), (namespace, "control"));
+            hub.ip(&["addr", "add", "10.99.0.1/32", "peer", &format!("10.99.0.{}", at + 2), "dev", &port])
+                .unwrap();
+            let own = format!("10.99.0.{}", at + 2);
+            namespace.ip(&["addr", "add", &own, "peer", "10.99.0.1", "dev", "control"]).unwrap();
+        }
+        Some(world)
+    }
+
+    /// The server, and the three agents as their hosts' files say.
+    fn fleet(&self, of_target: &str) -> Fleet {
+        let mut fleet = self.hub.run(|| Fleet::served("10.99.0.1", &["west", "router", "target"])).unwrap();
+        let config = fleet.bench.read("fleet/agent.toml");
+        fleet.bench.write("router.toml", "may = [\"observe\"]\n");
+        fleet.bench.write("target.toml", of_target);
+        fleet.bench.write("west.toml", &config);
+        for (namespace, name) in [(&self.west, "west"), (&self.router, "router"), (&self.target, "target")] {
+            let start = || fleet.agent_with(name, &format!("fleet/{name}.nk"), &format!("{name}.toml"));
+            let agent: Child = namespace.run(start).unwrap();
+            fleet.agents.push(agent);
+        }
+        self.hub.run(|| fleet.wait_for_agents(3)).unwrap();
+        fleet
+    }
+}
+
+fn join((a, device_a): (&Namespace, &str), (b, device_b): (&Namespace, &str)) {
+    let end = |namespace, device| End { namespace, device, address: None };
+    connect(end(a, device_a), end(b, device_b)).unwrap();
+}
+
+/// Echoes what comes, slowly, from a socket with little room.
+struct Slow {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Slow {
+    fn at(namespace: &Namespace, takes: Duration) -> Self {
+        let socket = namespace.run(|| UdpSocket::bind(TARGET)).unwrap().unwrap();
+        socket2::SockRef::from(&socket).set_recv_buffer_size(20_000).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let stop: Arc<AtomicBool> = Arc::default();
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut bytes = [0; 2048];
+            while !stopped.load(Ordering::Relaxed) {
+                if let Ok((length, from)) = socket.recv_from(&mut bytes) {
+                    let _ = socket.send_to(&bytes[..length], from);
+                    std::thread::sleep(takes);
+                }
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Packets that a socket of the target's namespace dropped.
+fn dropped_at_socket(target: &Namespace) -> u64 {
+    let table = target.run(|| std::fs::read_to_string("/proc/thread-self/net/udp").unwrap()).unwrap();
+    let row = table.lines().find(|line| line.contains(":1B5F ")).unwrap().to_owned();
+    row.split_whitespace().last().unwrap().parse().unwrap()
+}
+
+/// What a rule of the namespace counted.
+fn dropped_by_rule(namespace: &Namespace) -> u64 {
+    let output = namespace.command("nft").args(["-j", "list", "ruleset"]).output().unwrap();
+    let rules: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = rules["nftables"].as_array().unwrap().iter();
+    let counted = all.filter_map(|one| one["rule"]["expr"].as_array()).flatten();
+    counted.filter_map(|one| one["counter"]["packets"].as_u64()).sum()
+}
+
+const CONSENTS: &str = "may = [\"observe\"]\nconsents = [\"10.78.2.2:7007\"]\n";
+
+fn trial(fleet: &Fleet, world: &World, words: &[&str]) -> super::command::Ended {
+    let target = format!("udp://{TARGET}");
+    let first =
+        ["trial", &target, "--on", "west", "--load=10kpps", "--duration=2s", "--arrival=poisson", "--json"];
+    let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+    world.hub.run(|| fleet.bench.run(&[&first[..], &at, words].concat())).unwrap()
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn each_lost_packet_has_its_host_and_its_place() {
+    let Some(world) = World::new() else { return };
+    let fleet = world.fleet(CONSENTS);
+    grant(
+        &fleet,
+        "grant",
+        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
+    );
+    // The router lets a part pass, the bridge behind it, which nobody observes, drops some, and the target's socket is small.
+    world
+        .router
+        .nft(
+            "table ip police {\n chain f {\n type filter hook forward priority 0;\n udp dport 7007 limit rate over 6000/second burst 50 \
+             packets counter drop\n }\n}\n",
+        )
+        .unwrap();
+    world
+        .bridge
+        .nft(
+            "table bridge police {\n chain f {\n type filter hook forward priority 0;\n udp dport 7007 limit rate over 5000/second burst \
+             50 packets counter drop\n }\n}\n",
+        )
+        .unwrap();
+    let service = Slow::at(&world.target, Duration::from_micros(250));
+    let all =
+        || [dropped_by_rule(&world.router), dropped_by_rule(&world.bridge), dropped_at_socket(&world.target)];
+    let before = all();
+    let observed = ["--observe", "router,target", "--grant", "grant", "-o", "hops.jsonl"];
+    let ended = trial(&fleet, &world, &observed);
+    let dropped: Vec<u64> = all().into_iter().zip(before).map(|(now, then)| now - then).collect();
+    let trial = ended.json();
+    let at = |key: &str| trial["lost_at"].get(key).map_or(0, count);
+    let lost = count(&trial["lost"]);
+    eprintln!("{} lost: {}", lost, trial["lost_at"]);
+    assert!(lost > 5_000, "{lost} lost; {}", ended.errors);
+    assert_eq!(dropped.iter().sum::<u64>(), lost, "what the test counted itself");
+    for (key, dropped) in
+        ["router/netfilter", "router..target/between", "target/receive_buffer"].iter().zip(dropped)
+    {
+        assert!(at(key) == dropped && dropped > 0, "{key} {dropped}: {}", trial["lost_at"]);
+    }
+    assert_eq!((at("unexplained"), at("west..router/between")), (0, 0), "{}", trial["lost_at"]);
+    drop(service);
+    let explained = fleet.bench.done(&["explain", "hops.jsonl"]).text;
+    let explained = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(explained.contains("west \u{2192} router (lost netfilter"), "{explained}");
+    fleet.bench.done(&["report", "hops.jsonl", "--html"]);
+}
+
+/// Packets that came to the router from the agents' side.
+fn came_to(world: &World) -> u64 {
+    let said = world.router.ip(&["-s", "-j", "link", "show", "dev", "in"]).unwrap();
+    let said: Value = serde_json::from_str(&said).unwrap();
+    count(&said[0]["stats64"]["rx"]["packets"])
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
+    let Some(world) = World::new() else { return };
+    let fleet = world.fleet("may = [\"observe\"]\nconsents = [\"10.78.2.2:7008\"]\n");
+    grant(
+        &fleet,
+        "grant",
+        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
+    );
+    let service = Slow::at(&world.target, Duration::ZERO);
+    let refused = |words: &[&str], why: &str| {
+        let before = came_to(&world);
+        let ended = trial(&fleet, &world, &[words, &["-o", "-"]].concat());
+        assert!(ended.code == Some(4) && ended.errors.contains(why), "{words:?}: {}", ended.errors);
+        assert_eq!(came_to(&world), before, "{words:?}: nothing leaves");
+    };
+    let there = ["--observe", "router,target"];
+    refused(&["--grant", "grant"], "no agent on the host of 10.78.2.2:7007 consents");
+    refused(&[&there[..], &["--grant", "grant"]].concat(), "no agent on the host of 10.78.2.2:7007 consents");
+    refused(&["--observe", "nobody", "--grant", "grant"], "nobody");
+    refused(&["--observe", "west", "--grant", "grant"], "does not observe");
+    drop(fleet);
+    let fleet = world.fleet(CONSENTS);
+    let before = came_to(&world);
+    let ended = trial(&fleet, &world, &[&there[..], &["-o", "-"]].concat());
+    assert!(ended.code == Some(4) && ended.errors.contains("there is no grant"), "{}", ended.errors);
+    assert_eq!(came_to(&world), before, "consent is no grant");
+    grant(
+        &fleet,
+        "grant",
+        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
+    );
+    let config = fleet.bench.read("west.toml");
+    let stranger: Vec<&str> = config.lines().filter(|line| !line.starts_with("consenters")).collect();
+    fleet.bench.write("west.toml", &stranger.join("\n"));
+    let other = world.west.run(|| fleet.agent_with("west", "fleet/west.nk", "west.toml")).unwrap();
+    let mut fleet = fleet;
+    let _ = fleet.agents[0].kill();
+    let _ = fleet.agents[0].wait();
+    fleet.agents.push(other);
+    std::thread::sleep(Duration::from_secs(1));
+    let before = came_to(&world);
+    let ended = trial(&fleet, &world, &[&there[..], &["--grant", "grant", "-o", "-"]].concat());
+    assert!(ended.code == Some(4) && ended.errors.contains("does not believe"), "{}", ended.errors);
+    assert_eq!(came_to(&world), before, "whom the agent does not know consents to nothing");
+    drop(service);
+}

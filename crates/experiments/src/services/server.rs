@@ -1,0 +1,384 @@
+//! The services: how each is started, asked by ours and by others, and ended.
+
+use super::observed::Numbers;
+use super::stated::{CALIDNS, DNSPERF, DNSPERF_PLAIN, MEMCASLAP, RESPERF, Rival, WRK};
+use dropline_archive::held::Scratch;
+use dropline_failure::Failure;
+use dropline_traffic::{Farewell, Started, start_with_us};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A service and who asks it.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    /// With `{port}` and `{dir}` for what they are.
+    words: &'static [&'static str],
+    /// Its configuration, in that directory.
+    file: Option<(&'static str, &'static str)>,
+    /// What is `{limit}` in it.
+    limit: &'static str,
+    target: &'static str,
+    pub(super) is_http: bool,
+    /// Whether it is searched again and again, and held against what others state.
+    pub(super) is_held: bool,
+    pub(super) rivals: &'static [Rival],
+}
+
+const KNOT: &str = include_str!("../../../../experiments/services/knot.conf");
+const NSD: &str = include_str!("../../../../experiments/services/nsd.conf");
+const UNBOUND: &str = include_str!("../../../../experiments/services/unbound.conf");
+const CHRONY: &str = include_str!("../../../../experiments/services/chrony.conf");
+const NGINX: &str = include_str!("../../../../experiments/services/nginx.conf");
+const ZONE: &str = include_str!("../../../../experiments/services/example.org.zone");
+
+const DNS: &str = "dns://127.0.0.1:{port}?queries={names}";
+/// Names that are asked for, in the file that all generators read.
+const NAMES: u32 = 10_000;
+
+const PLAIN: Service = Service {
+    name: "",
+    about: "",
+    words: &[],
+    file: None,
+    limit: "0",
+    target: DNS,
+    is_http: false,
+    is_held: false,
+    rivals: &[DNSPERF_PLAIN],
+};
+
+/// All of them; the one that is held against itself last, when the others have shown that they start.
+pub(super) static SERVICES: [Service; 7] = [
+    Service {
+        name: "nsd",
+        about: "nsd, one process, answers without limit (rrl-ratelimit: 0)",
+        words: &["nsd", "-d", "-c", "nsd.conf"],
+        file: Some(("nsd.conf", NSD)),
+        ..PLAIN
+    },
+    Service {
+        name: "nsd with RRL",
+        about: "nsd, one process, 200 answers a second to each network, which is its default",
+        words: &["nsd", "-d", "-c", "nsd.conf"],
+        file: Some(("nsd.conf", NSD)),
+        limit: "200",
+        ..PLAIN
+    },
+    Service {
+        name: "unbound",
+        about: "unbound, one thread, names of its own (local-data)",
+        words: &["unbound", "-d", "-c", "unbound.conf"],
+        file: Some(("unbound.conf", UNBOUND)),
+        // It offers to ask others for names that it has not; none such is asked for.
+        target: "dns://127.0.0.1:{port}?queries={names}&ask-others=1",
+        ..PLAIN
+    },
+    Service {
+        name: "memcached",
+        about: "memcached, one thread, by UDP: asked for keys that it does not have",
+        words: &["memcached", "-u", "root", "-l", "127.0.0.1", "-t", "1", "-U", "{port}", "-p", "{port}"],
+        target: "memcached://127.0.0.1:{port}",
+        rivals: &[MEMCASLAP],
+        ..PLAIN
+    },
+    Service {
+        name: "chrony",
+        about: "chrony as a time server that leaves this machine's clock alone (-x)",
+        words: &["chronyd", "-d", "-x", "-U", "-u", "root", "-f", "chrony.conf"],
+        file: Some(("chrony.conf", CHRONY)),
+        target: "ntp://127.0.0.1:{port}",
+        rivals: &[],
+        ..PLAIN
+    },
+    Service {
+        name: "nginx",
+        about: "nginx, one process, five bytes of text; later than 50 ms is lost",
+        words: &["nginx", "-c", "{dir}/nginx.conf", "-e", "stderr"],
+        file: Some(("nginx.conf", NGINX)),
+        target: "http://127.0.0.1:{port}/#deadline=50ms",
+        is_http: true,
+        rivals: &[WRK],
+        ..PLAIN
+    },
+    Service {
+        name: "knot",
+        about: "knot, one worker",
+        words: &["knotd", "-c", "knot.conf"],
+        file: Some(("knot.conf", KNOT)),
+        is_held: true,
+        rivals: &[DNSPERF_PLAIN, DNSPERF, RESPERF, CALIDNS],
+        ..PLAIN
+    },
+];
+
+/// So long a service has until it answers.
+const READY_WITHIN: Duration = Duration::from_secs(15);
+/// So long a generator may take.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Above what a service bears, where the requests go.
+const ABOVE: f64 = 1.5;
+/// Trials of a search: short, so that a budget has many.
+const TRIALS: &str = "trial=300ms,initial=300ms";
+/// More than any of these services was ever seen to answer with one thread; a search says where it ends here.
+const MOST: &str = "200kpps";
+/// Exit codes of a measurement whose numbers are there.
+const MEASURED: [i32; 2] = [0, 3];
+
+/// A service that answers; dropping it ends it.
+pub(super) struct Running {
+    service: &'static Service,
+    child: Started,
+    directory: Scratch,
+    port: u16,
+}
+
+impl Service {
+    /// Starts it on the first CPU, and waits until it answers.
+    ///
+    /// # Errors
+    /// If its program is not here, or it does not answer.
+    pub(super) fn start(&'static self, stop: &AtomicBool) -> Result<Running, Failure> {
+        let directory = Scratch::new().map_err(Failure::environment)?;
+        let port = free_port()?;
+        let filled = |text: &str| fill(text, directory.path(), port).replace("{limit}", self.limit);
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.path().join(name), text).map_err(Failure::environment)
+        };
+        let names: String = (0..NAMES).map(|name| format!("h{name}.example.org A\n")).collect();
+        write("names.txt", &names)?;
+        write("example.org.zone", ZONE)?;
+        if let Some((name, text)) = self.file {
+            write(name, &filled(text))?;
+        }
+        let program = found(self.words[0]).ok_or_else(|| missing(self.words[0]))?;
+        let words = self.words[1..].iter().map(|word| OsString::from(filled(word)));
+        let mut command = pinned("0", &program);
+        command.args(words).current_dir(directory.path()).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = start_with_us(&mut command, Farewell::Asked)
+            .map_err(|why| Failure::environment(format!("cannot start {}: {why}", self.words[0])))?;
+        let mut running = Running { service: self, child, directory, port };
+        running.wait_until_it_answers(stop)?;
+        Ok(running)
+    }
+}
+
+impl Running {
+    fn wait_until_it_answers(&mut self, stop: &AtomicBool) -> Result<(), Failure> {
+        let begun = Instant::now();
+        loop {
+            std::thread::sleep(Duration::from_millis(300));
+            if stop.load(Ordering::Relaxed) {
+                return Err(Failure::interrupted());
+            }
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Err(Failure::environment(format!(
+                    "{} ended at once ({status})",
+                    self.service.words[0]
+                )));
+            }
+            let asked = self.dropline(&["trial", "--load", "100pps", "--duration", "100ms"], stop);
+            match asked {
+                Ok(_) => return Ok(()),
+                Err(why) if begun.elapsed() > READY_WITHIN => return Err(why),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Searches it.
+    pub(super) fn search(
+        &self,
+        arrivals: &str,
+        seed: u32,
+        budget: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Numbers, Failure> {
+        let budget = format!("{}ms", budget.as_millis());
+        let seed = seed.to_string();
+        let [none, some] = ["0", "0.5%"].map(|ratio| format!("{ratio},{TRIALS}"));
+        let mut words =
+            vec!["search", "--goal", &none, "--goal", &some, "--budget", &budget, "--seed", &seed];
+        if !self.service.is_http {
+            words.extend(["--arrival", arrivals, "--max-load", MOST]);
+        }
+        let json = self.dropline(&words, stop)?;
+        let mut figures = BTreeMap::new();
+        for (goal, name) in json["goals"].as_array().into_iter().flatten().zip(["ndr", "pdr"]) {
+            for key in ["lower_pps", "median_pps", "upper_pps"] {
+                if let Some(pps) = goal[key].as_f64() {
+                    figures.insert(format!("{name}_{key}"), pps);
+                }
+            }
+        }
+        let results: Vec<&str> = json["goals"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|goal| goal["result"].as_str())
+            .collect();
+        Ok(Numbers { figures, words: results.join(", "), caveats: codes(&json) })
+    }
+
+    /// Offers more than it bears.
+    pub(super) fn above(&self, bears: Option<f64>, stop: &AtomicBool) -> Result<Numbers, Failure> {
+        let bears = bears.ok_or_else(|| Failure::environment("no search says what it bears"))?;
+        self.trial(bears * ABOVE, stop)
+    }
+
+    /// Offers what a generator states.
+    pub(super) fn at_stated(&self, stated: Option<f64>, stop: &AtomicBool) -> Result<Numbers, Failure> {
+        let stated = stated.filter(|rate| *rate >= 1.0);
+        self.trial(stated.ok_or_else(|| Failure::environment("it states no rate"))?, stop)
+    }
+
+    fn trial(&self, load_pps: f64, stop: &AtomicBool) -> Result<Numbers, Failure> {
+        let load = format!("{load_pps:.0}pps");
+        let json = self.dropline(&["trial", "--load", &load, "--duration", "2s"], stop)?;
+        let mut figures = BTreeMap::from([("load".to_owned(), load_pps)]);
+        for key in ["intended", "offered", "forwarded", "lost"] {
+            figures.extend(json[key].as_f64().map(|count| (key.to_owned(), count)));
+        }
+        let counts = |of: &Value| -> Vec<(String, u64)> {
+            let all = of.as_object().into_iter().flatten();
+            all.filter_map(|(name, count)| Some((name.clone(), count.as_u64()?)))
+                .filter(|(_, count)| *count > 0)
+                .collect()
+        };
+        let listed = |counts: Vec<(String, u64)>| {
+            counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        };
+        let (places, replies) = (counts(&json["lost_at"]), counts(&json["replies"]));
+        let words = [listed(places), listed(replies)].into_iter().filter(|part| !part.is_empty());
+        Ok(Numbers { figures, words: words.collect::<Vec<_>>().join("; replies: "), caveats: codes(&json) })
+    }
+
+    /// Has another generator ask it, on the last CPU.
+    pub(super) fn ask(&self, rival: &Rival, stop: &AtomicBool) -> Result<Numbers, Failure> {
+        let program = found(rival.words[0]).ok_or_else(|| missing(rival.words[0]))?;
+        let mut command = pinned(&last_cpu(), &program);
+        command.args(rival.words[1..].iter().map(|word| self.filled(word)));
+        let (said, _) = self.output(command, stop)?;
+        let end: String = said.lines().rev().take(1).collect();
+        let none = || Failure::environment(format!("{} states no rate: {end}", rival.name));
+        rival.stated(&said).ok_or_else(none)
+    }
+
+    /// What this very program says of it.
+    fn dropline(&self, words: &[&str], stop: &AtomicBool) -> Result<Value, Failure> {
+        let program = std::env::current_exe().map_err(Failure::environment)?;
+        let mut command = Command::new(program);
+        command.arg(words[0]).arg(self.filled(self.service.target)).args(&words[1..]);
+        command.args(["--json", "--quiet", "--output", "-"]);
+        let (said, code) = self.output(command, stop)?;
+        match serde_json::from_str(&said) {
+            Ok(json) if MEASURED.contains(&code) => Ok(json),
+            _ => Err(Failure::environment(format!(
+                "it ended with {code}: {}",
+                said.lines().last().unwrap_or_default()
+            ))),
+        }
+    }
+
+    /// What a program prints, and its exit code; what it says of an error, where it prints nothing.
+    fn output(&self, mut command: Command, stop: &AtomicBool) -> Result<(String, i32), Failure> {
+        let at = |name: &str| self.directory.path().join(name);
+        let create = |name: &str| std::fs::File::create(at(name)).map_err(Failure::environment);
+        command.current_dir(self.directory.path()).stdin(Stdio::null());
+        command.stdout(create("said")?).stderr(create("errors")?);
+        let mut child = start_with_us(&mut command, Farewell::Asked).map_err(Failure::environment)?;
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(Failure::environment)? {
+                break status;
+            }
+            if stop.load(Ordering::Relaxed) || Instant::now() > until {
+                child.end();
+                let why = format!("it did not end within {} s", PATIENCE.as_secs());
+                return Err(if Instant::now() > until {
+                    Failure::environment(why)
+                } else {
+                    Failure::interrupted()
+                });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        child.end();
+        let text = |name: &str| {
+            std::fs::read(at(name))
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .map_err(Failure::environment)
+        };
+        let said = text("said")?;
+        let said = if said.trim().is_empty() { text("errors")? } else { said };
+        Ok((said, status.code().unwrap_or(-1)))
+    }
+
+    fn filled(&self, text: &str) -> String {
+        fill(text, self.directory.path(), self.port)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.end();
+    }
+}
+
+fn fill(text: &str, directory: &Path, port: u16) -> String {
+    let names = directory.join("names.txt");
+    let filled = text.replace("{port}", &port.to_string()).replace("{names}", &names.to_string_lossy());
+    filled.replace("{dir}", &directory.to_string_lossy())
+}
+
+fn codes(json: &Value) -> Vec<String> {
+    let caveats = json["caveats"].as_array().into_iter().flatten();
+    caveats.filter_map(|caveat| caveat["code"].as_str()).map(str::to_owned).collect()
+}
+
+/// A program that keeps to these CPUs.
+fn pinned(cpus: &str, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", cpus]).arg(program);
+    command
+}
+
+fn last_cpu() -> String {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    (cpus - 1).to_string()
+}
+
+/// A program of that name: of the path, of the system's own directories, or unpacked by `cargo xtask setup gallery`.
+fn found(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own =
+        ["/usr/sbin", "/usr/bin", "target/unpacked/usr/sbin", "target/unpacked/usr/bin"].map(PathBuf::from);
+    let place =
+        std::env::split_paths(&path).chain(own).map(|place| place.join(name)).find(|file| file.is_file());
+    place.and_then(|file| std::fs::canonicalize(file).ok())
+}
+
+fn missing(name: &str) -> Failure {
+    Failure::environment(format!("{name} is not here"))
+        .advice("cargo xtask setup gallery  installs what is missing")
+}
+
+/// A port that is free for both TCP and UDP, until the service has it.
+fn free_port() -> Result<u16, Failure> {
+    for _ in 0..100 {
+        let udp = UdpSocket::bind("127.0.0.1:0").map_err(Failure::environment)?;
+        let address = udp.local_addr().map_err(Failure::environment)?;
+        if TcpListener::bind(address).is_ok() {
+            return Ok(address.port());
+        }
+    }
+    Err(Failure::environment("no port is free for TCP and UDP"))
+}

@@ -1,0 +1,215 @@
+//! Agents that observe: what their hosts counted of a trial's packets, and where on the way each lost one was lost.
+
+use crate::bus::{Bus, ask, bytes_of};
+use crate::coordinator::{Undone, done};
+use crate::grant::Signed;
+use crate::wire::{self, Look, Observe, Observing};
+use dropline_account::{
+    AddressFamily, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,
+};
+use dropline_failure::Failure;
+use dropline_trial::direction::host_and_place;
+use dropline_trial::trial::merged::Performed;
+use dropline_trial::{Caveat, LostAt, Packet, Trial};
+use futures_util::future::join_all;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// So long a host may take to read its counters.
+const LOOK_LASTS: Duration = Duration::from_secs(5);
+
+/// An agent that observes.
+#[derive(Clone, Debug)]
+pub(crate) struct Observer {
+    pub(crate) name: String,
+    pub(crate) id: String,
+    /// Whether the target's address is its host's.
+    has_target: bool,
+}
+
+/// Those that observe a session, in the order of the way to the target.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observers {
+    each: Vec<Observer>,
+    session: String,
+    target: String,
+}
+
+/// What each had counted, in their order.
+pub(crate) type Looks = Vec<Option<Snapshot>>;
+
+impl Observers {
+    /// Those with these names and ids.
+    pub(crate) fn new(who: Vec<(String, String)>, session: &str, target: &str) -> Self {
+        let each = who.into_iter().map(|(name, id)| Observer { name, id, has_target: false });
+        Self { each: each.collect(), session: session.into(), target: target.into() }
+    }
+
+    pub(crate) fn each(&mut self) -> &mut [Observer] {
+        &mut self.each
+    }
+
+    pub(crate) fn is_any(&self) -> bool {
+        !self.each.is_empty()
+    }
+
+    /// Has all see what their hosts count of packets from these addresses; returns what the target's host consents to.
+    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<Vec<Signed>, Undone> {
+        let asked = self.each.iter().map(|observer| {
+            let Observer { name, id, .. } = observer;
+            let (id, session, target) = (id.clone(), self.session.clone(), self.target.clone());
+            let observe = Observe { id, session, target, sources: sources.to_vec() };
+            let subject = wire::ask(name, "observe");
+            async move { done(ask(bus.client(), subject, bytes_of(&observe), LOOK_LASTS).await, name) }
+        });
+        let seen: Vec<Observing> = join_all(asked).await.into_iter().collect::<Result<_, Undone>>()?;
+        for (observer, seen) in self.each.iter_mut().zip(&seen) {
+            observer.has_target = seen.has_target;
+        }
+        let consents = seen.into_iter().filter_map(|seen| seen.consent).collect();
+        // The target is behind all others, however they were named.
+        self.each.sort_by_key(|observer| observer.has_target);
+        let at_target: Vec<&str> =
+            self.each.iter().filter(|one| one.has_target).map(|one| &*one.name).collect();
+        match at_target.as_slice() {
+            [_, _, ..] => Err(Undone {
+                failure: Failure::usage(format!(
+                    "--observe: {} have the target's address",
+                    at_target.join(" and ")
+                ))
+                .advice("name one agent for each host"),
+                is_absent: false,
+            }),
+            _ => Ok(consents),
+        }
+    }
+
+    /// What each has counted until now; nothing of one that does not answer.
+    pub(crate) async fn look(&self, bus: &Bus) -> Result<Looks, Undone> {
+        let asked = self.each.iter().map(|Observer { name, id, .. }| {
+            let look = Look { id: id.clone(), session: self.session.clone() };
+            let subject = wire::ask(name, "look");
+            async move { done(ask(bus.client(), subject, bytes_of(&look), LOOK_LASTS).await, name).map(Some) }
+        });
+        join_all(asked).await.into_iter().collect()
+    }
+
+    /// The same after a trial, which is there whoever is gone.
+    pub(crate) async fn look_after(&self, bus: &Bus) -> Looks {
+        let asked = self.each.iter().map(|Observer { name, id, .. }| {
+            let look = Look { id: id.clone(), session: self.session.clone() };
+            let subject = wire::ask(name, "look");
+            async move { done(ask(bus.client(), subject, bytes_of(&look), LOOK_LASTS).await, name).ok() }
+        });
+        join_all(asked).await
+    }
+
+    /// The host that has the target's address, where one of them does.
+    fn target_host(&self) -> Option<&str> {
+        self.each.iter().find(|one| one.has_target).map(|one| one.name.as_str())
+    }
+
+    /// Says of what each agent itself saw to be lost on which host that was.
+    pub(crate) fn name_places(&self, performed: &mut [Performed]) {
+        for one in performed {
+            let Some(places) = one.trial.as_mut().and_then(|trial| trial.lost_at.as_mut()) else { continue };
+            *places = std::mem::take(places)
+                .into_iter()
+                .map(|(key, packets)| {
+                    let host = match Site::of_key(&key) {
+                        Some(Site { place, .. }) if place.is_told_by_generator() => None,
+                        Some(Site { place: Place::ServiceQueue | Place::Unread, .. }) => self.target_host(),
+                        _ => Some(one.name.as_str()),
+                    };
+                    (host.map_or_else(|| key.clone(), |host| format!("{host}/{key}")), packets)
+                })
+                .collect();
+        }
+    }
+
+    /// Gives what no agent placed to the hosts of the way, and to what lies between them.
+    pub(crate) fn account(
+        &self,
+        trial: &mut Trial,
+        before: Looks,
+        after: Looks,
+        one_way: bool,
+        packet: Packet,
+        is_ipv4: bool,
+    ) {
+        let Some(places) = trial.lost_at.as_mut() else { return };
+        let mut spaces = Vec::new();
+        let (mut together, mut unread, mut closed) = (Snapshot::default(), 0, false);
+        let mut backlog = None;
+        for (at, (before, after)) in before.into_iter().zip(after).enumerate() {
+            let (Some(before), Some(after)) = (before, after) else {
+                trial.caveats.push(Caveat::PlacesUnseen {
+                    what: format!("what the host of {} counted", self.each[at].name),
+                    need: "its agent did not answer after the trial".into(),
+                });
+                continue;
+            };
+            let mut grown = after.since(&before);
+            if self.each[at].has_target {
+                let family = if is_ipv4 { AddressFamily::V4 } else { AddressFamily::V6 };
+                let charge = u64::from(truesize(packet.payload_bytes(), family));
+                unread = after.target.map_or(0, |sockets| sockets.waiting_bytes).div_ceil(charge);
+                closed = before
+                    .target
+                    .is_some_and(|then| after.target.is_none_or(|now| now.identity != then.identity));
+                together.target = grown.target;
+            }
+            grown.spaces.iter_mut().for_each(|space| space.id = at as u64);
+            spaces.append(&mut grown.spaces);
+            backlog = grown.backlog_drops.map(|drops| drops + backlog.unwrap_or(0)).or(backlog);
+        }
+        together.spaces = spaces;
+        together.backlog_drops = backlog;
+        let left = places.remove(&Site::UNEXPLAINED.key()).unwrap_or(0);
+        let near = |way: Way| near(places, way);
+        let path = HostPath {
+            senders: match trial.agents.as_slice() {
+                [one] => one.name.clone(),
+                _ => "agents".into(),
+            },
+            left: Some(trial.offered.saturating_sub(near(Way::Out))),
+            came: [Some(trial.generator_lost), Some(near(Way::Back)), trial.late, trial.duplicated]
+                .into_iter()
+                .flatten()
+                .fold(trial.forwarded, u64::saturating_add),
+            hosts: self.each.iter().map(|observer| observer.name.clone()).collect(),
+        };
+        let outcome = Outcome {
+            offered: trial.offered,
+            forwarded: trial.offered.saturating_sub(left).saturating_sub(trial.generator_lost),
+            generator_lost: trial.generator_lost,
+            one_way,
+            unread,
+            closed,
+            ..Outcome::default()
+        };
+        let found = account_path(&outcome, &together, &path);
+        add(places, found.lost_at);
+        trial.caveats.extend(found.caveats);
+        trial.doubt_anew();
+    }
+}
+
+/// Packets that the agents themselves saw to be lost on a way.
+fn near(places: &LostAt, way: Way) -> u64 {
+    let is_near = |key: &str| {
+        host_and_place(key).0.is_some()
+            && Site::of_key(key).is_some_and(|site| site.way == way && !is_of_target(site))
+    };
+    places.iter().filter(|(key, _)| is_near(key)).map(|(_, packets)| packets).sum()
+}
+
+fn is_of_target(site: Site) -> bool {
+    matches!(site.place, Place::ServiceQueue | Place::Unread)
+}
+
+fn add(places: &mut LostAt, more: LostAt) {
+    for (key, packets) in more {
+        *places.entry(key).or_default() += packets;
+    }
+}
