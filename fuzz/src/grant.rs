@@ -26,7 +26,9 @@ pub fn check(bytes: &[u8]) {
         };
         assert!(allowed(&asked, None, &Ceiling::default()).is_ok() == asked.target.ip().is_loopback());
         if let Ok(bound) = allowed(&asked, Some(&grant), &Ceiling::default()) {
-            assert!(grant.max_pps as f64 >= pps && grant.max_bps as f64 >= asked.bps && grant.trial_max_s >= 10);
+            assert!(
+                grant.max_pps as f64 >= pps && grant.max_bps as f64 >= asked.bps && grant.trial_max_s >= 10
+            );
             assert!(grant.not_before <= asked.now && asked.now + 10 <= grant.not_after);
             assert_eq!((bound.until, bound.pps), (Some(grant.not_after), Some(grant.max_pps)));
         }
