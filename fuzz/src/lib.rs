@@ -12,6 +12,7 @@ pub mod counters;
 pub mod cycles;
 pub mod dns_questions;
 pub mod goal;
+pub mod grant;
 pub mod graph_answer;
 pub mod head;
 pub mod heartbeat;

@@ -18,6 +18,7 @@ const CHECKS: &[Check] = &[
     ("cycles", fuzz::cycles::check),
     ("dns_questions", fuzz::dns_questions::check),
     ("goal", fuzz::goal::check),
+    ("grant", fuzz::grant::check),
     ("graph_answer", fuzz::graph_answer::check),
     ("head", fuzz::head::check),
     ("heartbeat", fuzz::heartbeat::check),

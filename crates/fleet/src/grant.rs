@@ -361,7 +361,7 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
         return Err(refused(&format!(
             "the grant {} has expired, {} ago by the clock of this host",
             grant.id,
-            time_of((asked.now - grant.not_after).unsigned_abs().saturating_mul(1_000_000_000))
+            time_of(asked.now.abs_diff(grant.not_after).saturating_mul(1_000_000_000))
         )));
     }
     if ends > grant.not_after {
@@ -553,7 +553,7 @@ mod tests {
         let bound = Bound { until: Some(200), pps: Some(1000), bps: Some(10_000_000) };
         assert_eq!(allowed(asked("10.1.2.3:7007", 1000.0, 50, 150), &open).unwrap(), bound);
         let late = allowed(asked("10.1.2.3:7007", 1.0, 1, 260), &open).unwrap_err();
-        assert!(late.to_string().contains("has expired, 60 s ago"), "{late}");
+        assert!(late.to_string().contains("has expired, 60.0 s ago"), "{late}");
         for (wrong, why) in [
             (asked("10.2.2.3:7007", 1.0, 1, 150), "another network"),
             (asked("10.1.2.3:7008", 1.0, 1, 150), "another port"),

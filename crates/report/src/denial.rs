@@ -227,6 +227,10 @@ impl Denied {
             // What still changes will not be tomorrow what it was in the last trials.
             let by_degrees =
                 caveat.numbers.get("by_degrees").and_then(serde_json::Value::as_bool) == Some(true);
+            // It is beyond what it was in the last trials by then.
+            let is_faster = caveat.numbers.get("correlation").and_then(serde_json::Value::as_f64) > Some(0.0);
+            let low_pps = low_pps.filter(|_| !by_degrees || is_faster);
+            let high_pps = high_pps.filter(|_| !by_degrees || !is_faster);
             return (!is_borne || by_degrees).then_some(Self { why, low_pps, high_pps });
         }
         if first.code == LIMITED {

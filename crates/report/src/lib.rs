@@ -49,7 +49,7 @@ pub use html::{
 };
 pub use markdown::markdown;
 pub use number::{nanoseconds, seconds};
-pub use object::object;
+pub use object::{give_way, object};
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use png::marked_png;
 pub use standing::{denied, standing};

@@ -187,9 +187,11 @@ impl Loads {
         Self { decimals: self.decimals.max(fine.min(self.decimals + 3)), ..self }
     }
 
-    /// The bare number: `186.5`.
+    /// The bare number: `186.5`. What is above 0 does not look like 0.
     pub(crate) fn bare(self, pps: f64) -> String {
-        fixed(self.scaled(pps), self.decimals)
+        let (scaled, least) = (self.scaled(pps), 0.5 * 0.1f64.powi(self.decimals as i32));
+        let is_small = scaled > SMALLEST && scaled < least;
+        fixed(scaled, if is_small { decimals_of(scaled, 1) } else { self.decimals })
     }
 
     /// With its unit: `186.5 kpps`.

@@ -392,10 +392,19 @@ impl<'a> SearchSummary<'a> {
         Some(format!("{wide}--budget {budget:.0}s would make it {then}; {narrow}"))
     }
 
+    /// Whether trials fail at any load now and then: longer ones do so more often.
+    fn has_outages(&self) -> bool {
+        let mut caveats = self.record.result.iter().flat_map(|result| &result.caveats);
+        caveats.any(|caveat| ["bad_moments", "outages"].contains(&caveat.code.as_str()))
+    }
+
     /// What to do about an interval that is wide, where nobody knows what a longer search would give.
     fn what_helps(&self) -> &'static str {
         match self.record.ended_by() {
             Some(EndWord::MaxTrials) => "more trials (--max-trials) would make it more precise",
+            Some(EndWord::Done) if self.has_outages() => {
+                "what fails at any load has to be mended before a limit shows"
+            }
             Some(EndWord::Done) => "longer trials (trial=5s behind the goal) may make it more precise",
             _ => "a longer search (--budget) would make it more precise",
         }

@@ -49,13 +49,6 @@ pub(crate) fn tried_at_lowest(record: &Record, answer: &AnswerLine) -> Option<(u
     Some((failed, failed + passed))
 }
 
-/// Whether an answer without a lower end is that of a goal which fails at the lowest load: three of four trials there did, or
-/// more, and no fewer than three.
-fn fails_at_lowest(record: &Record, answer: &AnswerLine) -> bool {
-    let tried = tried_at_lowest(record, answer).filter(|_| answer.lower_pps.is_none());
-    tried.is_some_and(|(failed, of)| failed >= 3 && 4 * failed >= 3 * of)
-}
-
 /// What failed stands in a table up to so many characters; it is a caveat in any case.
 const CELL: usize = 60;
 
@@ -88,10 +81,7 @@ pub(crate) enum Standing {
 impl Standing {
     /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
-        let standing = match Self::stated(answer) {
-            Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
-            stated => stated,
-        };
+        let standing = Self::stated(answer);
         if let Some(ended) = Self::broken_off(record).filter(|_| standing.has_no_answer()) {
             return ended;
         }

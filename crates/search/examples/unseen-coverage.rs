@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The lowest and the highest load.
 const RANGE: (f64, f64) = (1e4, 1.5e7);
+/// Of slow changes, in seconds.
+const BUDGET: f64 = 36.0;
 /// Trials from which a true value is taken.
 const TRUTH_TRIALS: u64 = 1500;
 /// What says that a target changed, or that its trials contradict one another.
@@ -57,13 +59,18 @@ struct Numbers {
     width: f64,
     /// What a trial takes beside its traffic, in seconds.
     overhead: f64,
+    /// When it becomes faster late, and by which factor.
+    late: f64,
+    rise: f64,
+    /// How many trials fail at any load: more than half.
+    mostly: f64,
     seed: u64,
 }
 
 type Lost = fn(&Numbers, Asked, &mut ChaCha8Rng) -> f64;
 
 /// Name, what is lost of a trial, and whether it is the same all the time.
-const KINDS: [(&str, Lost, bool); 20] = [
+const KINDS: [(&str, Lost, bool); 28] = [
     // A limit that moves once, and stays.
     ("moves", |of, asked, chance| above(of, asked, moved(of, asked, false), chance), false),
     (
@@ -88,6 +95,73 @@ const KINDS: [(&str, Lost, bool); 20] = [
             binomial(asked, (1e-3 * over).min(0.9), chance)
         },
         false,
+    ),
+    // One that becomes faster in the last quarter, by little, or by degrees.
+    (
+        "rises-late",
+        |of, asked, chance| {
+            above(&Numbers { scatter: 0.2 * of.scatter, ..*of }, asked, risen(of, asked), chance)
+        },
+        false,
+    ),
+    ("rises-late-noisy", |of, asked, chance| above(of, asked, risen(of, asked), chance), false),
+    (
+        "rises-a-little",
+        |of, asked, chance| {
+            let share = if asked.now < of.at[0] { 1.0 } else { 1.05 + 0.05 * of.bad };
+            above(of, asked, share, chance)
+        },
+        false,
+    ),
+    (
+        "rises-slowly",
+        |of, asked, chance| {
+            above(
+                &Numbers { scatter: 0.5 * of.scatter, ..*of },
+                asked,
+                1.0 + (of.rise - 1.0) * 0.5 * asked.now / BUDGET,
+                chance,
+            )
+        },
+        false,
+    ),
+    (
+        "falls-late",
+        |of, asked, chance| {
+            above(&Numbers { scatter: 0.2 * of.scatter, ..*of }, asked, 1.0 / risen(of, asked), chance)
+        },
+        false,
+    ),
+    // More than half of all trials fail at any load, and then no load is a limit; or many lose a little.
+    (
+        "fails-mostly",
+        |of, asked, chance| {
+            let fails = chance.random_bool(of.mostly);
+            let lost =
+                if fails { (0.3 + 0.7 * chance.random::<f64>()) * asked.pps * asked.seconds } else { 0.0 };
+            above(of, asked, 1.0, chance).max(lost)
+        },
+        true,
+    ),
+    (
+        "shallow",
+        |of, asked, chance| {
+            let fails = chance.random_bool(of.often + 0.03);
+            let lost =
+                if fails { (0.01 + 0.07 * chance.random::<f64>()) * asked.pps * asked.seconds } else { 0.0 };
+            above(&Numbers { scatter: 0.2 * of.scatter, ..*of }, asked, 1.0, chance).max(lost)
+        },
+        true,
+    ),
+    (
+        "shallow-low",
+        |of, asked, chance| {
+            let fails = chance.random_bool(of.often + 0.03);
+            let limit = Numbers { scatter: 0.2 * of.scatter, limit: of.limit * 0.1, ..*of };
+            let lost = if fails { (0.006 + 0.05 * of.bad) * asked.pps * asked.seconds } else { 0.0 };
+            above(&limit, asked, 1.0, chance).max(lost)
+        },
+        true,
     ),
     // All is lost, or much, of a share of the trials at any load.
     (
@@ -243,6 +317,11 @@ fn moved(of: &Numbers, asked: Asked, twice: bool) -> f64 {
     }
 }
 
+/// The same of one that becomes faster late.
+fn risen(of: &Numbers, asked: Asked) -> f64 {
+    if asked.now < of.late { 1.0 } else { of.rise }
+}
+
 impl Numbers {
     fn drawn(seed: u64, budget: f64) -> Self {
         let mut chance = seed::generator(seed::of_trial(seed, 900_001));
@@ -262,6 +341,9 @@ impl Numbers {
             bad: between(0.05, 1.0),
             width: between(0.1, 0.5) * budget,
             overhead: if seed.is_multiple_of(2) { 0.5 } else { 0.3 * between(0.0, 1.0) * between(0.0, 1.0) },
+            late: between(0.75, 0.93) * budget,
+            rise: between(1.06, 1.6),
+            mostly: between(0.54, 0.8),
             seed,
         }
     }

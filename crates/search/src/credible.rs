@@ -18,6 +18,7 @@ mod diagnostics;
 mod discarded;
 mod ends;
 mod first_load;
+mod freshness;
 mod goal_search;
 mod locate;
 mod low_load_probe;
@@ -35,7 +36,7 @@ use crate::carry_over::CarryOver;
 use crate::crossed::Crossed;
 use crate::second_look::SecondLook;
 use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
-use constants::credible::{MOST_TRIALS, PROBES};
+use constants::credible::{MOST_TRIALS, PROBED_BEFORE, PROBES};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use goal_search::GoalSearch;
 use low_load_probe::LowLoadProbe;
@@ -221,7 +222,11 @@ impl Credible {
     }
 
     fn choose(&mut self) -> Option<TrialInput> {
-        while let Some(inquiry) = self.inquiries.get(self.current) {
+        while self.current < self.inquiries.len() {
+            if let Some(probe) = self.probe_meanwhile() {
+                return Some(probe);
+            }
+            let inquiry = &self.inquiries[self.current];
             let rest = self.carry_over.next(inquiry.duration()).map(|input| self.within_range(input));
             self.made_for = if rest.is_some() { For::CarryOver } else { For::Inquiry };
             let is_open = self.carried_over != Some(self.current);
@@ -241,6 +246,23 @@ impl Credible {
         let wanted = probe.or_else(|| self.look_again());
         self.lacked_time |= wanted.is_some() && self.spent >= self.budget;
         wanted.filter(|_| self.spent < self.budget)
+    }
+
+    /// A probe between the trials of the inquiry at work, so that its last ones tell of the end of the search.
+    fn probe_meanwhile(&mut self) -> Option<TrialInput> {
+        let inquiry = &self.inquiries[self.current];
+        let is_time = inquiry.is_weighing() && self.left(inquiry) <= PROBED_BEFORE;
+        if !is_time
+            || !inquiry.goals().iter().any(is_zero_loss)
+            || matches!(self.carry_over, CarryOver::Asking { .. })
+        {
+            return None;
+        }
+        if self.probe.is_none() {
+            self.probe = self.first_probe();
+        }
+        self.made_for = For::Probe;
+        self.probe.as_ref().and_then(LowLoadProbe::next_trial)
     }
 
     fn within_range(&self, input: TrialInput) -> TrialInput {
@@ -320,20 +342,25 @@ impl Algorithm for Credible {
         self.trials += 1;
         self.waits = self.waits.max(trial.elapsed.saturating_sub(trial.input.duration));
         self.crossed.note(trial, Duration::ZERO);
-        match (self.made_for, self.inquiries.get_mut(self.current), &mut self.probe) {
-            (For::SecondLook, ..) => self.second_look.note(),
-            (_, Some(inquiry), _) => {
+        match (self.made_for, &mut self.probe) {
+            (For::SecondLook, _) => {
+                self.second_look.note();
+                self.inquiries.iter_mut().for_each(|inquiry| inquiry.note_later(trial));
+                let passed = self.inquiries.iter().position(GoalSearch::is_passed);
+                self.current = passed.unwrap_or(self.current);
+            }
+            (For::Probe, Some(probe)) => {
+                probe.record(trial);
+                let is_over = probe.next_trial().is_none();
+                self.note_probe(trial, is_over);
+            }
+            _ => {
+                let Some(inquiry) = self.inquiries.get_mut(self.current) else { return };
                 inquiry.record(trial);
                 self.carry_over.note(trial, &self.crossed, self.made_for == For::CarryOver);
                 let is_shown = self.carry_over == CarryOver::Shown;
                 self.carried_over = self.carried_over.or(Some(self.current).filter(|_| is_shown));
             }
-            (_, None, Some(probe)) => {
-                probe.record(trial);
-                let is_over = probe.next_trial().is_none();
-                self.note_probe(trial, is_over);
-            }
-            (_, None, None) => {}
         }
         self.decide();
     }
@@ -357,13 +384,14 @@ impl Algorithm for Credible {
     }
 
     fn phase(&self) -> String {
-        match self.inquiries.get(self.current) {
-            Some(_) if self.made_for == For::CarryOver => "rest".into(),
-            Some(inquiry) if inquiry.is_locating() => "locate".into(),
-            Some(_) => "weigh".into(),
-            None if self.made_for == For::SecondLook => "look again".into(),
-            None => "probe".into(),
+        match (self.made_for, self.inquiries.get(self.current)) {
+            (For::CarryOver, _) => "rest",
+            (For::Probe, _) => "probe",
+            (For::SecondLook, _) => "look again",
+            (For::Inquiry, Some(inquiry)) if inquiry.is_locating() => "locate",
+            (For::Inquiry, _) => "weigh",
         }
+        .into()
     }
 
     fn bounds(&self) -> Vec<Bounds> {

@@ -224,10 +224,10 @@ impl Run<'_> {
             if let Some(why) = failure.as_ref().filter(|_| ended_by.is_failure()) {
                 result.caveats.insert(0, broken(why));
             }
-            if let Err(why) = self.keeper.result(&result) {
-                failure = failure.or(Some(why));
-            }
             self.record.result = Some(result);
+            dropline_report::give_way(&mut self.record);
+            let kept = self.record.result.as_ref().map_or(Ok(()), |result| self.keeper.result(result));
+            failure = failure.or(kept.err());
         } else if let Some(why) = &failure {
             self.record.reading.push(broken(why));
         }

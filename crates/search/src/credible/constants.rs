@@ -13,6 +13,10 @@ pub(super) mod credible {
     ///
     /// Unit: trials. Set by: cost.
     pub(in super::super) const MOST_TRIALS: usize = 1000;
+    /// Probes are made where so many trials are left: trials far below do not show whether the target became faster since.
+    ///
+    /// Unit: trials. Set by: coverage of targets that become faster late.
+    pub(in super::super) const PROBED_BEFORE: usize = 4;
     /// At most this share of the budget is kept for probes.
     ///
     /// Unit: share of the budget. Set by: judged.
@@ -428,16 +432,19 @@ pub(super) mod goal_search {
     ///
     /// Unit: trials. Set by: widths of `soft`.
     pub(in super::super) const LAST: usize = 4;
-    /// Where none of so many last trials failed the goal, the target may have become faster, and nothing else would show it: the next
-    /// one is above the upper end.
-    ///
-    /// Unit: trials. Set by: argued: about as many bear a lower end.
-    pub(in super::super) const FRESH: usize = 4;
     /// A trial that lost this share of what the loosest goal allows shows that the target did not become faster.
     ///
     /// Unit: share of a loss ratio. Set by: time on `consistent`.
     pub(in super::super) const SHOWS_KNEE: f64 = 0.2;
-    /// It is above the upper end by this share, and by twice as much each time that it meets the goal too.
+    /// So many trials are kept for that.
+    ///
+    /// Unit: trials. Set by: argued: one that passes asks for another.
+    pub(in super::super) const LOOKS: usize = 2;
+    /// Systems that are asked what they expect of a trial.
+    ///
+    /// Unit: systems. Set by: cost.
+    pub(in super::super) const BELIEVED_BY: usize = 60;
+    /// A trial that tells whether the target became faster is above the upper end by this share, and by twice as much each time that it meets the goal too.
     ///
     /// Unit: share of the load. Set by: argued: beyond the scatter of most targets, and below what matters.
     pub(in super::super) const CHECK: f64 = 0.03;
@@ -458,6 +465,22 @@ pub(super) mod goal_search {
     ///
     /// Unit: share of the load. Set by: judged.
     pub(in super::super) const BORNE: f64 = 0.99;
+}
+
+/// Whether the target is the same still.
+pub(super) mod freshness {
+    /// A bettor against the belief who owns so many times what he had shows that the target is another one.
+    ///
+    /// Unit: factor. Set by: argued: of searches of a steady target one in fifty may have an end too far away for it.
+    pub(in super::super) const ENOUGH: f64 = 50.0;
+    /// He stakes as much as this power of a probability has it: the less, the more on the least probable.
+    ///
+    /// Unit: power. Set by: judged.
+    pub(in super::super) const POWER: f64 = 0.3;
+    /// And so many times as much asks for a trial beyond the end.
+    ///
+    /// Unit: factor. Set by: widths of `slope` and `soft`: a half made them wider.
+    pub(in super::super) const ASKS: f64 = 12.0;
 }
 
 /// What trials make certain.

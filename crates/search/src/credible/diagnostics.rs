@@ -104,6 +104,12 @@ pub(super) fn loss_expected(draws: &[Shape], log_load: f64, packets: f64) -> f64
     1.0 - at_most(draws, 0.0, packets, log_load, Normal::tables())
 }
 
+/// How probable it was, in the mean of what is believed, that a trial would lose less than it did, and no more.
+pub(super) fn loss_was_expected(draws: &[Shape], one: &Evidence) -> (f64, f64) {
+    let at_most = |lost: f64| at_most(draws, lost, one.packets, one.log_load, Normal::tables());
+    (if one.lost > 0.0 { at_most(one.lost - 1.0) } else { 0.0 }, at_most(one.lost))
+}
+
 /// How probable it is, in the mean of what is believed, that no more than that is lost.
 fn at_most(draws: &[Shape], lost: f64, packets: f64, log_load: f64, normal: &Normal) -> f64 {
     let chances = draws.iter().map(|shape| shape.at_most(lost, packets, log_load, normal));

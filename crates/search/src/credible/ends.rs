@@ -84,6 +84,11 @@ impl Shown {
         self.failed.iter().flatten()
     }
 
+    /// The lowest load that failed it above another (logarithms); infinite where none did.
+    pub(super) fn lowest_bad_above(&self, load: f64) -> f64 {
+        self.bad().map(|one| libm::log(one.as_pps())).filter(|one| *one > load).fold(f64::INFINITY, f64::min)
+    }
+
     fn find_highest_good(&mut self, whole: Duration) {
         let mut sum = Duration::ZERO;
         let found = self.good.iter().find(|(_, time, _)| {
@@ -194,11 +199,6 @@ impl Shown {
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
     }
 
-    /// How many trials there were since one failed the goal.
-    pub(super) fn met_since(&self) -> usize {
-        self.failed.iter().rev().take_while(|load| load.is_none()).count()
-    }
-
     /// Whether trials fail the goal at any load, now and then: of several so little came through that a lower load would have
     /// failed as well, and of one so far below what others bore that it is no matter of the knee.
     pub(super) fn fails_anywhere(&self) -> bool {
@@ -252,6 +252,14 @@ impl Shown {
         at_most(good, good + bad, 1.0 - goal.exceed_at_truth()) <= doubt
     }
 
+    /// The highest load (a logarithm) that trials at it and next above it met so often that chance has it no oftener than `doubt`
+    /// where the goal's load is lower. Minus infinity where there is none.
+    pub(super) fn certain_lower(&self, goal: &Goal, doubt: f64) -> f64 {
+        let trials = self.by_load(goal);
+        let met = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load);
+        met.filter(|end| are_met(&trials, *end, 0, goal, doubt)).fold(f64::NEG_INFINITY, f64::max)
+    }
+
     /// The end of the range where more trials are wanted of a system that loses much at every load.
     pub(super) fn open_end(&self, goal: &Goal, range: LoadRange, doubt: f64) -> Option<Rate> {
         match (self.min < 0, self.max > 0) {
@@ -302,6 +310,13 @@ fn is_plain(trials: &[(f64, f64)], end: f64, more: usize, goal: &Goal) -> bool {
     // A search that was too short for so many has no more to show.
     let shown = more as f64 + trials.iter().map(|(_, met)| met).sum::<f64>();
     let enough = (1.0 - exceed).powi(PLAIN.min((shown as i32).max(1))) * (1.0 + 1e-9);
+    are_met(trials, end, more, goal, enough)
+}
+
+/// Whether so many of the trials at a load (a logarithm) and next above it met the goal, with `more` there, that chance has it no
+/// oftener than that where the goal's load is lower.
+fn are_met(trials: &[(f64, f64)], end: f64, more: usize, goal: &Goal, enough: f64) -> bool {
+    let exceed = goal.exceed_at_truth();
     let is_enough = |met: f64, failed: u64| at_most(failed, met.floor() as u64 + failed, exceed) <= enough;
     let above: Vec<&(f64, f64)> = trials.iter().filter(|(load, _)| *load >= end - ROUNDING).collect();
     // Trials at one load count together, in whichever order they were made.

@@ -3,14 +3,17 @@
 mod answers;
 mod next_load;
 
+use super::constants::freshness::ASKS;
 use super::constants::goal_search::{
-    BORNE, FAR_WHILE_LOCATING, FRESH, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
-    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED, WORTH_A_STEP,
+    BELIEVED_BY, BORNE, FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST,
+    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED,
+    WORTH_A_STEP,
 };
-use super::diagnostics::Diagnostics;
+use super::diagnostics::{self, Diagnostics};
 use super::discarded::Discarded;
 use super::ends::Shown;
 use super::first_load::FirstLoad;
+use super::freshness::Run;
 use super::is_zero_loss;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
@@ -35,6 +38,8 @@ pub(super) struct GoalSearch {
     trials: usize,
     /// Of each goal, what trials said without a model.
     shown: Vec<Shown>,
+    /// What the last ones say against the belief.
+    fresh: Run,
     /// Whether the highest load is our own limit.
     capped: bool,
     /// The lowest load of which trials were disturbed so that a lower one was made the highest.
@@ -45,11 +50,8 @@ pub(super) struct GoalSearch {
     forgotten: Option<Discarded>,
     first: FirstLoad,
     short: ShortTrials,
-    /// Loads that were tried, and of the last ones those that all met the loosest goal: nothing failed since.
-    tried: Vec<Rate>,
+    /// How many of the last trials all met the loosest goal: nothing failed since.
     met_since: usize,
-    /// Of these, those that lost nothing to speak of.
-    clean_since: usize,
     /// Whether probes far below were made.
     is_probed: bool,
     /// By how much the longest trial was longer than its traffic.
@@ -86,6 +88,7 @@ impl GoalSearch {
             stage,
             trials: 0,
             shown,
+            fresh: Run::default(),
             capped: false,
             disturbed: None,
             views: Vec::new(),
@@ -93,9 +96,7 @@ impl GoalSearch {
             forgotten: None,
             first: FirstLoad::Unknown,
             short: ShortTrials::Trying { made: 0 },
-            tried: Vec::new(),
             met_since: 0,
-            clean_since: 0,
             is_probed: false,
             waits: None,
         }
@@ -119,6 +120,10 @@ impl GoalSearch {
 
     pub(super) fn is_locating(&self) -> bool {
         matches!(self.stage, Stage::Locating(..))
+    }
+
+    pub(super) fn is_weighing(&self) -> bool {
+        matches!(self.stage, Stage::Weighing(..))
     }
 
     /// The trial that teaches most, where there is time for so many that are `left`; `None` when every goal is answered.
@@ -165,6 +170,7 @@ impl GoalSearch {
             shown.note(trial, goal, self.range);
         }
         self.note_load(trial);
+        self.bet_on(trial);
         let evidence = Evidence::of(trial, self.trials);
         if let Some(ceiling) = self.our_limit(trial) {
             self.cap(ceiling);
@@ -203,28 +209,38 @@ impl GoalSearch {
     pub(super) fn note_probe(&mut self, trial: &Trial) {
         let zero_loss = self.goals.iter().zip(&mut self.shown).filter(|(goal, _)| is_zero_loss(goal));
         zero_loss.for_each(|(goal, shown)| shown.note(trial, goal, self.range));
+        self.bet_on(trial);
         self.is_probed = true;
         self.look();
     }
 
     /// What a faster target would have lost less of counts, and not which goals that fails. Single packets may be lost at any load.
     fn note_load(&mut self, trial: &Trial) {
-        let ratios = || self.goals.iter().map(|goal| goal.loss_ratio);
-        let (least, most) = (ratios().min().unwrap_or(Ratio::ZERO), ratios().max().unwrap_or(Ratio::ZERO));
+        let most = self.goals.iter().map(|goal| goal.loss_ratio).max().unwrap_or(Ratio::ZERO);
         let shows = Ratio::new(SHOWS_KNEE * most.as_f64()).unwrap_or(most);
-        self.tried.push(trial.input.load);
-        (self.met_since, self.clean_since) = match (trial.exceeds(shows), trial.exceeds(least)) {
-            (true, _) => (0, 0),
-            (false, true) => (self.met_since + 1, self.clean_since),
-            (false, false) => (self.met_since + 1, self.clean_since + 1),
-        };
+        self.met_since = if trial.exceeds(shows) { 0 } else { self.met_since + 1 };
     }
 
-    /// The highest load of the last trials, where so many of them met all goals that the target may have become faster; twice as
-    /// many where some lost a little.
-    fn met_last(&self, enough: usize) -> Option<Rate> {
-        let last = self.tried.iter().rev().take(self.met_since).max().copied();
-        last.filter(|_| self.met_since + self.clean_since >= 2 * enough)
+    /// Holds a trial against what is believed.
+    fn bet_on(&mut self, trial: &Trial) {
+        let (Stage::Weighing(cloud), Some(one)) = (&self.stage, Evidence::of(trial, self.trials)) else {
+            return;
+        };
+        if !one.is_vague() {
+            let expected = diagnostics::loss_was_expected(&cloud.sample(BELIEVED_BY), &one);
+            self.fresh.note(one.log_load, one.loss_ratio(), expected);
+        }
+    }
+
+    /// Learns from a trial that was made for something else whether the target is still what it is believed to be.
+    pub(super) fn note_later(&mut self, trial: &Trial) {
+        self.bet_on(trial);
+        self.look();
+    }
+
+    /// Whether the last trials say that the target became faster.
+    pub(super) fn is_passed(&self) -> bool {
+        self.fresh.has(ASKS)
     }
 
     /// The highest load that is worth another trial, where our own side did not bear this one.
@@ -352,15 +368,16 @@ impl GoalSearch {
             false => UNCERTAIN,
         };
         let fails_anywhere = self.shown.iter().any(Shown::fails_anywhere);
-        let passed = self.met_last(FRESH).map(|load| libm::log(load.as_pps()));
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
             let is_minimum_failed = shown.fails_at(goal, self.range.min(), 1.0 - self.level);
             let (certain, mut possible) = (certain(goal, shown), shown.possible(goal));
+            let plainly = shown.certain_lower(goal, 0.5 * (1.0 - self.level));
             if fails_anywhere {
-                possible.ends.1 = possible.ends.1.max(certain.1);
+                possible.ends = (possible.ends.0.min(plainly), possible.ends.1.max(certain.1));
             }
+            let borne_minimum = borne_minimum.filter(|min| !fails_anywhere || plainly >= *min);
             let stated = Stated {
                 shown: shown.between(),
                 certain,
@@ -369,13 +386,11 @@ impl GoalSearch {
                 is_minimum_failed,
                 ..stated
             };
-            // What the last trials passed is no end any more.
-            let passed = passed.filter(|_| shown.met_since() >= FRESH);
-            let upper = |upper: f64| match passed.is_some_and(|passed| passed > upper) {
-                true => f64::INFINITY,
-                false => shown.upper_borne(goal, upper),
-            };
-            View::of(goal, cloud, stated).with_borne(|lower| shown.lower_agreed(goal, lower), upper)
+            let view = View::of(goal, cloud, stated);
+            view.with_borne(|lower| shown.lower_agreed(goal, lower), |upper| shown.upper_borne(goal, upper))
+                .unless_passed(|upper| {
+                    self.fresh.upper(upper, goal.loss_ratio.as_f64(), |met| shown.lowest_bad_above(met))
+                })
         };
         self.views = self.goals.iter().zip(&self.shown).map(view).collect();
     }
@@ -412,6 +427,7 @@ impl GoalSearch {
         let (low, high) = (through(cloud.theta(0.1), f64::min), through(cloud.theta(0.9), f64::max));
         let between = (low - REACH, high + REACH);
         let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
+        self.fresh = Run::default();
         self.stage = Stage::Weighing(Box::new(Particles::new(between, seen, chance)));
         self.look();
     }

@@ -104,6 +104,17 @@ impl View {
         Self { borne: (lower(self.lower.min(self.shown.0)), upper(self.upper.max(self.shown.1))), ..self }
     }
 
+    /// With the upper end that the last trials leave of the one that would be stated.
+    pub(super) fn unless_passed(self, left: impl Fn(f64) -> f64) -> Self {
+        let (_, upper) = self.stated();
+        match left(upper) {
+            end if end > upper => {
+                Self { borne: (self.borne.0, end), certain: (self.certain.0, f64::INFINITY), ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// With a lower end that trials make plain without a model, where it takes that.
     pub(super) fn with_plain(self, goal: &Goal, range: LoadRange, lower: impl Fn(f64) -> f64) -> Self {
         match self.is_to_be_plain(goal, range) {

@@ -251,3 +251,67 @@ fn poisson(mean: f64, chance: &mut impl rand::Rng) -> f64 {
     }
     count
 }
+
+/// A rise within the last quarter: what the last trials met is no longer bounded by what failed before it.
+#[test]
+fn a_target_that_becomes_faster_late_is_not_bounded_by_what_failed_before() {
+    for (at, by) in [(27.0, 1.4), (28.5, 1.15), (29.5, 2.0)] {
+        for seed in 10..10 + SEEDS {
+            let mut chance = seed::generator(seed);
+            let (mut tried, mut last) = (0, 0.0);
+            let (outcome, caveats) = search(0.5, seed, |pps, seconds, now| {
+                let limit = LIMIT * (0.002 * (chance.random::<f64>() - 0.5)).exp();
+                last = if now < at { limit } else { by * limit };
+                // Probes do not see it.
+                tried += u32::from(now >= at && pps > 0.98 * LIMIT);
+                (pps - last) * seconds
+            });
+            let is_told = outcome.iter().all(|one| one.upper.is_none()) || !caveats.is_empty();
+            let is_narrow = outcome.iter().any(|one| matches!(one.result, GoalResult::Narrow { .. }));
+            assert!(
+                tried < 2 || is_told || !is_narrow,
+                "{at} s, {by}, {seed}: {tried} trials since: {outcome:?}"
+            );
+            assert!(
+                tried < 3 || is_told || !is_wrong_by(&outcome, by * LIMIT, 0.01),
+                "{at} s, {by}, {seed}: {tried} trials since: {outcome:?}"
+            );
+        }
+    }
+}
+
+/// By the definition of a limit there is none: no load is one up to which half of all trials meet the goal.
+#[test]
+fn a_target_of_which_most_trials_fail_at_any_load_has_no_lower_end() {
+    let mut stated = Vec::new();
+    for seed in 0..12 {
+        let mut chance = seed::generator(seed);
+        let (outcome, caveats) = search(0.5, seed, |pps, seconds, _| {
+            let share = if chance.random_bool(0.6) { chance.random_range(0.3..1.0) } else { 0.0 };
+            f64::max(share * pps, pps - LIMIT) * seconds
+        });
+        if caveats.is_empty() && outcome.iter().any(|one| one.lower.is_some()) {
+            stated.push((seed, outcome));
+        }
+    }
+    assert!(stated.len() <= 1, "{stated:?}");
+}
+
+/// Losses of a few per cent at any load lead down: trials there that failed by chance bound nothing.
+#[test]
+fn shallow_outages_put_no_upper_end_far_below_the_limit() {
+    let mut wrong = Vec::new();
+    for seed in 0..12 {
+        let mut chance = seed::generator(seed);
+        let (outcome, caveats) = search(0.5, seed, |pps, seconds, _| {
+            let share = if chance.random_bool(0.35) { chance.random_range(0.01..0.08) } else { 0.0 };
+            f64::max(share * pps, pps - LIMIT) * seconds
+        });
+        if caveats.is_empty()
+            && outcome.iter().any(|one| one.upper.is_some_and(|end| end.as_pps() < 0.5 * LIMIT))
+        {
+            wrong.push((seed, outcome));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

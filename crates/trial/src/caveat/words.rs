@@ -465,8 +465,7 @@ impl fmt::Display for Caveat {
                     "the limit rests on those that failed, or one of these loads failed each time that it was tried, so that it is \
                      not known: search with --algorithm credible, or try these loads with dropline trial"
                 } else {
-                    "what is stated is of trials as they come, good ones and bad ones; longer trials (trial=5s behind the goal) \
-                     differ less"
+                    "what is stated is of trials as they come, good ones and bad ones: look what differs in those that failed"
                 }
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(

@@ -3,8 +3,9 @@
 use super::super::choice;
 use super::super::constants::ends::MOST_LACKED;
 use super::super::constants::goal_search::{
-    CHECK, FRESH, LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
+    CHECK, LAST, LEFT_ONE_IN, LOOKS, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
 };
+use super::super::constants::view::TRUSTED;
 use super::super::ends::Shown;
 use super::super::is_zero_loss;
 use super::super::particles::Particles;
@@ -21,10 +22,9 @@ impl GoalSearch {
         let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
         // Where all are settled, the last trial of all is such a one.
         let is_open = self.unsettled().next().is_some();
-        if let Some(load) = self.check(FRESH).filter(|_| is_open) {
-            return Some(self.range.clamp(load));
-        }
-        if let Some(load) = self.gap(left) {
+        let asked = self.beyond().filter(|_| is_open && self.is_passed());
+        let last = || self.beyond().filter(|_| is_open && self.is_last(left));
+        if let Some(load) = asked.or_else(|| self.gap(left)).or_else(last) {
             return Some(self.range.clamp(load));
         }
         if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
@@ -115,22 +115,26 @@ impl GoalSearch {
         if !is_last || self.unsettled().next().is_some() {
             return None;
         }
-        (self.met_since > 1).then(|| self.check(0)).flatten()
+        (self.met_since > 1 || self.is_passed()).then(|| self.beyond()).flatten()
     }
 
-    /// The same, where so many trials met all goals since one failed, at those of the last ones. Where these passed the end already, it is farther
-    /// above each time.
-    fn check(&self, enough: usize) -> Option<Rate> {
-        let passed = libm::log(self.met_last(enough)?.as_pps());
-        // A load that failed shows as much as any above it, and more of where the limit is.
-        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| match enough {
-            0 => view.upper,
-            _ => view.upper.min(shown.between().1),
-        });
-        let upper = ends.fold(f64::NEG_INFINITY, f64::max);
+    /// Whether the next trials are the last ones that can tell whether the target became faster.
+    fn is_last(&self, left: usize) -> bool {
+        // Where an end is a guess, a trial little above it tells nothing.
+        let is_known = self.views.iter().all(|view| view.upper - view.lower < TRUSTED);
+        left <= LOOKS && self.met_since > 1 && is_known
+    }
+
+    /// A load above the highest upper end that is believed; where the last trials passed that already, it is farther above each
+    /// time, or between them and what failed since.
+    fn beyond(&self) -> Option<Rate> {
+        let upper = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
+        let allowed = self.goals.iter().map(|goal| goal.loss_ratio).max()?;
+        let (passed, failed) = self.fresh.met_and_failed(allowed.as_f64());
         let is_within = upper < view::logs(self.range).1 && self.trials >= SETTLING;
-        let above = 2.0 * (passed - upper).max(0.5 * CHECK);
-        Rate::pps(libm::exp(upper + above)).ok().filter(|_| is_within)
+        let above = upper + 2.0 * (passed - upper).max(0.5 * CHECK);
+        let load = if above < failed { above } else { 0.5 * (upper.max(passed) + failed) };
+        Rate::pps(libm::exp(load)).ok().filter(|_| is_within)
     }
 
     /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.
