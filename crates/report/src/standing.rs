@@ -49,6 +49,22 @@ pub(crate) fn tried_at_lowest(record: &Record, answer: &AnswerLine) -> Option<(u
     Some((failed, failed + passed))
 }
 
+/// Whether an answer without a lower end is that of a goal which fails at the lowest load: of a load at which half of all trials meet it,
+/// chance has as few that did no oftener than the level leaves.
+fn fails_at_lowest(record: &Record, answer: &AnswerLine) -> bool {
+    let Some((failed, of)) = tried_at_lowest(record, answer).filter(|_| answer.lower_pps.is_none()) else {
+        return false;
+    };
+    // Logarithm of the probability that so many of them meet it, from none on.
+    let mut ln = -(of as f64) * std::f64::consts::LN_2;
+    let mut by_chance = 0.0;
+    for met in 0..=of - failed {
+        by_chance += ln.exp();
+        ln += ((of - met) as f64 / (met + 1) as f64).ln();
+    }
+    by_chance < answer.level.map_or(0.05, |level| 1.0 - level)
+}
+
 /// What failed stands in a table up to so many characters; it is a caveat in any case.
 const CELL: usize = 60;
 
@@ -81,7 +97,10 @@ pub(crate) enum Standing {
 impl Standing {
     /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
-        let standing = Self::stated(answer);
+        let standing = match Self::stated(answer) {
+            Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
+            stated => stated,
+        };
         if let Some(ended) = Self::broken_off(record).filter(|_| standing.has_no_answer()) {
             return ended;
         }
