@@ -13,6 +13,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
     (
         "dropline-fleet",
         &[
+            "dropline-account",
             "dropline-archive",
             "dropline-failure",
             "dropline-record",

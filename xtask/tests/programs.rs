@@ -10,9 +10,9 @@ const STARTED: [&str; 4] =
     ["Command::new(\"", "crate::run(\"", "program::run(\"", "program::run_with_input(\""];
 
 /// What no machine with Debian and Rust is without: the essential packages, apt, and cargo.
-const EVERYWHERE: [&str; 17] = [
+const EVERYWHERE: [&str; 18] = [
     "apt-get", "bash", "cargo", "chmod", "chrt", "cp", "env", "id", "ldd", "mkfifo", "prlimit", "script",
-    "setpriv", "sh", "timeout", "unshare", "yes",
+    "setpriv", "sh", "taskset", "timeout", "unshare", "yes",
 ];
 
 /// Programs, the package that each comes from, and the list of `xtask/src/setup.rs` that must have it.

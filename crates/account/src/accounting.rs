@@ -1,6 +1,7 @@
 //! From counters to places: where the packets of one trial were lost.
 
 use crate::hearing::Hearing;
+use crate::hops::HostPath;
 use crate::{Account, Outcome, Snapshot};
 
 /// Splits the loss of a trial into places. `grown` is how much each counter grew from before the first
@@ -24,4 +25,18 @@ pub fn account(outcome: &Outcome, grown: &Snapshot, idle: impl FnOnce(u64) -> Op
         return trusting.judge();
     }
     Hearing::of(outcome, grown, true).judge()
+}
+
+/// Splits a loss into places of the hosts of a path and what lies between them. `grown` is how much the counters of each host
+/// grew; the namespace of the host at `n` has the number `n`.
+pub fn account_path(outcome: &Outcome, grown: &Snapshot, path: &HostPath) -> Account {
+    let hearing = Hearing::on_path(outcome, grown, false, Some(path));
+    let is_wary = hearing.others > 0 && !hearing.fits();
+    let hearing = if is_wary { Hearing::on_path(outcome, grown, true, Some(path)) } else { hearing };
+    let mut account = hearing.judge();
+    // That nothing was lost between two hosts is known too, and says in which order they are passed.
+    for link in path.links_out() {
+        account.lost_at.entry(link).or_insert(0);
+    }
+    account
 }

@@ -1,7 +1,6 @@
 //! Where packets were lost that pass several hosts: each host's counters in the order of the way, and what is lost between two.
 
-use crate::hearing::Hearing;
-use crate::{Account, Device, Outcome, Place, Role, Site, Snapshot, Space, Way};
+use crate::{Device, Place, Role, Site, Snapshot, Space, Way};
 use std::collections::BTreeMap;
 
 /// The hosts that a trial's packets pass, in the order of the way to the target.
@@ -23,6 +22,12 @@ pub struct HostPath {
 const LINKS: u64 = 1 << 32;
 
 impl HostPath {
+    /// The links by which packets go to each host, as keys of places.
+    pub(crate) fn links_out(&self) -> Vec<String> {
+        let (names, key) = (self.names(), Site::out(Place::Between).key());
+        (0..self.hosts.len()).map(|at| format!("{}/{key}", names[&link(at, Way::Out)])).collect()
+    }
+
     /// The names before places, by the numbers of namespaces and of links.
     pub(crate) fn names(&self) -> BTreeMap<u64, String> {
         let each = |at: usize, name: &String| (at as u64, name.clone());
@@ -91,26 +96,10 @@ fn through(space: &Space, is_it: impl Fn(&Device) -> bool, of: fn(&Device) -> u6
     counts.peek().is_some().then(|| counts.sum())
 }
 
-/// Splits a loss into places of the hosts of a path and what lies between them. `grown` is how much the counters of each host
-/// grew; the namespace of the host at `n` has the number `n`.
-pub fn account_path(outcome: &Outcome, grown: &Snapshot, path: &HostPath) -> Account {
-    let hearing = Hearing::on_path(outcome, grown, false, Some(path));
-    let is_wary = hearing.others > 0 && !hearing.fits();
-    let hearing = if is_wary { Hearing::on_path(outcome, grown, true, Some(path)) } else { hearing };
-    let mut account = hearing.judge();
-    // That nothing was lost between two hosts is known too, and says in which order they are passed.
-    let names = path.names();
-    for at in 0..path.hosts.len() {
-        let key = format!("{}/{}", names[&link(at, Way::Out)], Site::out(Place::Between).key());
-        account.lost_at.entry(key).or_insert(0);
-    }
-    account
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bars, Stack, TargetSockets};
+    use crate::{Bars, Outcome, Stack, TargetSockets, account_path};
 
     fn device(leaves: Way, received: u64, transmitted: u64) -> Device {
         let leaves = Some(leaves);

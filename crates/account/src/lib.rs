@@ -24,12 +24,12 @@ pub mod replay;
 pub mod service_time;
 pub mod stalls;
 
-pub use accounting::account;
+pub use accounting::{account, account_path};
 pub use buffer::{AddressFamily, Room, packets_held, truesize};
 pub use counters::{Bars, Device, Role, Snapshot, Space, Stack, TargetSockets};
 pub use explanation::{Evidence, Explanation, explain};
 pub use frames::{Frames, account_frames};
-pub use hops::{HostPath, account_path};
+pub use hops::HostPath;
 pub use ledger::Ledger;
 pub use outcome::{Account, Outcome, TargetCounts};
 pub use place::{Place, Site, Way};

@@ -161,7 +161,7 @@ fn wait_for(lock: &File, path: &Path) -> Result<(), Failure> {
             Err(TryLockError::WouldBlock) => {
                 let said = format!("{} has been held by another program for a minute", path.display());
                 return Err(Failure::environment(said).advice(
-                    "it may have been stopped: let it go on or end it. The index of a history is made anew at any time:  dropline history \
+                    "it may have been stopped: let it go on or end it. The index of a history can be made again at any time:  dropline history \
                      index DIR",
                 ));
             }

@@ -27,4 +27,4 @@ pub use error::LinkError;
 pub use link_end::LinkEnd;
 pub use measurer::{LinkMeasurer, Usages};
 pub use next_hop::NextHop;
-pub use options::{Counting, Course, Known, LinkOptions};
+pub use options::{Astray, Counting, Known, LinkOptions};

@@ -40,7 +40,7 @@ pub struct Known {
 
 /// What became of the way of frames between the interfaces.
 #[derive(Clone, Debug, Default)]
-pub struct Course {
+pub struct Astray {
     /// A bridge does not know any more where one of the interfaces is.
     pub forgot: bool,
     /// What sends frames elsewhere than before the first trial, in words.
@@ -60,7 +60,7 @@ pub trait Counting {
     fn last(&self, way: Way) -> Option<(u64, u32)>;
 
     /// What became of the way of frames since this was first asked.
-    fn course(&mut self) -> Course;
+    fn course(&mut self) -> Astray;
 
     /// What could not be looked at.
     fn unseen(&self) -> Vec<Caveat>;

@@ -73,7 +73,7 @@ impl Settings {
         programs: bool,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        let wrong = labels.iter().map(String::as_str).chain([name]).find(|name| !wire::is_name(name));
+        let wrong = labels.iter().map(String::as_str).chain([name]).find(|name| !crate::name::is_name(name));
         if let Some(wrong) = wrong {
             return Err(Failure::usage(format!("{wrong:?} cannot be the name or a label of an agent"))
                 .advice("it has at most 32 letters, digits, - and _; name the agent by  --name"));

@@ -7,6 +7,7 @@ use crate::grant::Signed;
 use crate::local::Local;
 use crate::path::{Looks, Observers};
 use crate::selection::Selection;
+use crate::undone::{Undone, done};
 use crate::wire::{self, Alive, Answer, Arm, Clock, Go, MovingLine, Open, Ready, Revoked, Told, Who};
 use async_nats::Subscriber;
 use dropline_archive::clock::now_utc;
@@ -361,40 +362,6 @@ fn moving(opening: &Opening) -> Result<MovingLine, Failure> {
         receivers: moving.means.receivers,
         ordinary_priority: moving.means.priority == dropline_traffic::Priority::Ordinary,
     })
-}
-
-/// Why an agent did not do what it was asked.
-pub(crate) struct Undone {
-    pub(crate) failure: Failure,
-    /// It is not there, or was started again: it may be there in a moment.
-    pub(crate) is_absent: bool,
-}
-
-impl From<Undone> for Failure {
-    fn from(undone: Undone) -> Self {
-        undone.failure
-    }
-}
-
-/// What an agent answered, or why it did not do it.
-pub(crate) fn done<T>(answer: Option<Answer<T>>, agent: &str) -> Result<T, Undone> {
-    let absent = |failure| Err(Undone { failure, is_absent: true });
-    match answer {
-        Some(Answer::Done(done)) => Ok(done),
-        Some(Answer::Failed(failed)) => Err(Undone { failure: failed.of(agent), is_absent: false }),
-        Some(Answer::Busy) => absent(
-            Failure::environment(format!("agent {agent}: it takes part in another measurement"))
-                .advice("wait until that has ended, or choose other agents"),
-        ),
-        Some(Answer::Unknown) => {
-            absent(Failure::environment(format!("agent {agent} was started again and knows of no session")))
-        }
-        None => {
-            absent(Failure::environment(format!("agent {agent} does not answer")).advice(
-                "see to that host, its network and its agent;  dropline fleet list  shows who is there",
-            ))
-        }
-    }
 }
 
 fn no_server(is_local: bool) -> Failure {

@@ -129,7 +129,7 @@ impl Grant {
     /// # Errors
     /// If it is for nobody, for nothing, or by a key that signs no grants.
     pub fn check(&self) -> Result<(), Failure> {
-        if !crate::wire::is_name(&self.agent) {
+        if !crate::name::is_name(&self.agent) {
             return Err(Failure::usage(format!("--agent {:?} is not the name of an agent", self.agent))
                 .advice("it has at most 32 letters, digits, - and _, as dropline fleet list shows it"));
         }

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::wire::is_name;
+use crate::name::is_name;
 
 /// The name of who coordinates trials.
 pub const COORDINATOR: &str = "coordinator";

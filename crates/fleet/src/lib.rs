@@ -13,8 +13,10 @@ pub mod coordinator;
 pub mod grant;
 pub mod keys;
 pub mod local;
+mod name;
 mod path;
 pub mod selection;
+mod undone;
 mod wire;
 
 pub use bus::{Bus, Login};

@@ -1,8 +1,8 @@
 //! Agents that observe: what their hosts counted of a trial's packets, and where on the way each lost one was lost.
 
 use crate::bus::{Bus, ask, bytes_of};
-use crate::coordinator::{Undone, done};
 use crate::grant::Signed;
+use crate::undone::{Undone, done};
 use crate::wire::{self, Look, Observe, Observing};
 use dropline_account::{
     AddressFamily, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,

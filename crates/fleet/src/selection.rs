@@ -1,6 +1,7 @@
 //! Which agents perform trials: the words behind `--on`.
 
-use crate::wire::{Who, is_name};
+use crate::name::is_name;
+use crate::wire::Who;
 use dropline_failure::{Failure, nearest};
 
 /// Which agents, and what share of the load each has.

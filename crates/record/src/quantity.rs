@@ -64,7 +64,7 @@ impl Serialize for Quantity {
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let word = String::deserialize(from)?;
-        Self::parse(&word).ok_or_else(|| serde::de::Error::custom(format!("{word:?} is no quantity")))
+        Self::parse(&word).ok_or_else(|| serde::de::Error::custom(format!("{word:?} is not a quantity")))
     }
 }
 

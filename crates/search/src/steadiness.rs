@@ -27,8 +27,8 @@ const WHOLE: f64 = 0.01;
 const OUTAGES: usize = 2;
 /// So many standard deviations above the mean of ranks, and trials of which nothing came through are those of higher loads.
 const HIGHER: f64 = 2.0;
-/// A limit that scatters is passed at no load so many times the middle half of such loads below them.
-const SCATTERS: f64 = 3.0;
+/// And a limit that scatters explains them within this share of the load.
+const SCATTERS: f64 = 0.1;
 /// So many trials that show what they let through are a group.
 const GROUP: usize = 3;
 /// And two groups are apart by more than so many times what most of either differ by.
@@ -107,20 +107,17 @@ impl Steadiness {
 }
 
 /// That of some trials nearly nothing came through, at loads of which others lost next to nothing: those of no higher loads are
-/// compared, of any length, for no buffer takes a whole trial. Where they are those of the higher loads, and none lie far below the
-/// others, a limit that scatters explains them, above which the target breaks down.
+/// compared, of any length, for no buffer takes a whole trial. Where they are those of the higher loads, and close to one another, a
+/// limit that scatters explains them, above which the target breaks down.
 fn outages(seen: &[Seen]) -> Option<Caveat> {
     let whole = || seen.iter().filter(|one| one.loss_ratio() <= WHOLE);
     let most = whole().map(|one| one.pps).fold(0.0, f64::max);
     let out: Vec<&Seen> = seen.iter().filter(|one| one.loss_ratio() >= OUT && one.pps <= most).collect();
     let lowest = out.iter().map(|one| one.pps).min_by(f64::total_cmp)?;
     let good = whole().filter(|one| one.pps >= lowest).count();
-    let mut loads: Vec<f64> = out.iter().map(|one| one.pps).collect();
-    loads.sort_by(f64::total_cmp);
-    let [low, high] = [loads.len() / 4, loads.len() * 3 / 4].map(|place| loads[place]);
-    let far_below = low - SCATTERS * (high - low);
-    let is_limit = loads.iter().filter(|&&pps| pps < far_below).count() < OUTAGES
-        && are_higher(&out, &whole().collect::<Vec<_>>());
+    let least = (1.0 - SCATTERS) * most;
+    let near: Vec<&Seen> = whole().filter(|one| one.pps > least).collect();
+    let is_limit = lowest > least && are_higher(&out, &near);
     (out.len() >= OUTAGES && good >= OUTAGES && !is_limit).then(|| Caveat::Outages {
         trials: out.len() as u64,
         good: good as u64,

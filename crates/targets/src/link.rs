@@ -6,7 +6,7 @@ use dropline_account::{Snapshot, Way};
 use dropline_failure::{Failure, nearest};
 use dropline_fastpath::frame::{Aim, MOST_FLOWS};
 use dropline_fastpath::{Counting, Engine, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop};
-use dropline_traffic::{Counters, Course, CourseNews, Usage};
+use dropline_traffic::{Counters, CourseNews, FrameCourse, Usage};
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -168,7 +168,7 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
             .iter()
             .take(profile.directions.len())
             .flat_map(|(way, aim)| aim.sampled().map(|flow| (*way, flow)));
-        let course = Course::between(
+        let course = FrameCourse::between(
             [0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())),
             flows.collect(),
         )
@@ -207,7 +207,7 @@ fn known(end: &LinkEnd, to: IpAddr) -> Known {
 /// The counters of the namespaces between, and what these do with frames.
 struct Counted {
     counters: Counters,
-    course: Option<Course>,
+    course: Option<FrameCourse>,
 }
 
 impl Counting for Counted {
@@ -223,9 +223,9 @@ impl Counting for Counted {
         self.counters.last(way)
     }
 
-    fn course(&mut self) -> dropline_fastpath::Course {
-        let CourseNews { forgot, astray } = self.course.as_mut().map(Course::news).unwrap_or_default();
-        dropline_fastpath::Course { forgot, astray }
+    fn course(&mut self) -> dropline_fastpath::Astray {
+        let CourseNews { forgot, astray } = self.course.as_mut().map(FrameCourse::news).unwrap_or_default();
+        dropline_fastpath::Astray { forgot, astray }
     }
 
     fn unseen(&self) -> Vec<Caveat> {

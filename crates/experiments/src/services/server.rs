@@ -230,7 +230,7 @@ impl Running {
 
     /// Offers more than it bears.
     pub(super) fn above(&self, bears: Option<f64>, stop: &AtomicBool) -> Result<Numbers, Failure> {
-        let bears = bears.ok_or_else(|| Failure::environment("no search says what it bears"))?;
+        let bears = bears.ok_or_else(|| Failure::environment("no search says what it takes"))?;
         self.trial(bears * ABOVE, stop)
     }
 

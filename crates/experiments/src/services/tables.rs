@@ -29,13 +29,13 @@ pub(super) fn study(seen: &[Observed], caveats: Vec<CaveatLine>) -> Study {
     Study {
         name: "services".into(),
         title: match pairs {
-            0 => format!("What {} services bear, and what others say of them", services.len()),
+            0 => format!("What {} services take, and what others say of them", services.len()),
             _ => format!("Of {pairs} pairs of searches of {HELD}, in {inside} the middle of one lies in the interval of the other"),
         },
         paragraphs: vec![
             "Each service runs on the first CPU, and what asks it on the others; only one of them asks at a time. A search \
              looks for the load without loss and the one with 0.5 % loss, and states where it is with 95 %. Generators that \
-             wait for answers ask less while a service stands still: what they state is no load that comes whether it is \
+             wait for answers ask less while a service stands still: what they state is not a load that comes whether it is \
              answered or not."
                 .into(),
         ],
@@ -75,7 +75,7 @@ fn borne(seen: &[Observed], services: &[&str]) -> Table {
         }
     }
     table(
-        "What each bears",
+        "What each takes",
         "Requests a second: the middle, and the interval.",
         &["service", "as", "arrivals", "no loss", "0.5 %", "caveats"],
         rows,

@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Over the way of frames between two interfaces.
 #[derive(Debug)]
-pub struct Course {
+pub struct FrameCourse {
     spaces: Vec<Watched>,
     flows: Vec<(Way, [SocketAddr; 2])>,
     /// The hardware addresses of the interfaces.
@@ -52,7 +52,7 @@ struct Hops {
     bridged: BTreeMap<Of, Hop>,
 }
 
-impl Course {
+impl FrameCourse {
     /// Between interfaces that are named by the files of their namespaces, `None` for the calling thread's, and by their names there:
     /// of frames from and to these addresses, each with the way that it goes.
     ///
