@@ -7,6 +7,7 @@ use dropline_failure::Failure;
 use dropline_trial::time_of;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -72,9 +73,9 @@ pub struct Ceiling {
     /// Addresses of this host at which agents of other hosts may send load.
     #[serde(default)]
     pub consents: Vec<String>,
-    /// Public keys of agents that are believed when they say that their host consents.
+    /// Agents that are believed when they say that their host consents, by their public keys, and for which addresses each is.
     #[serde(default)]
-    pub consenters: Vec<String>,
+    pub consenters: BTreeMap<String, Vec<String>>,
 }
 
 /// What an agent does.
@@ -95,7 +96,7 @@ impl Ceiling {
 
     /// What is neither a range of addresses nor empty, of what it names as such.
     pub fn wrong_range(&self) -> Option<&str> {
-        let ranges = self.targets.iter().chain(&self.consents);
+        let ranges = self.targets.iter().chain(&self.consents).chain(self.consenters.values().flatten());
         ranges.map(String::as_str).find(|range| !is_range(range))
     }
 }
@@ -240,7 +241,7 @@ pub(crate) fn consent(
         consents_to: target,
         not_after: now.saturating_add(CONSENT_HOLDS_S),
     };
-    sign(serde_json::to_string(&consent).expect("it is JSON"), key).ok()
+    sign_as(CONSENT, serde_json::to_string(&consent).expect("it is JSON"), key).ok()
 }
 
 /// Whether the host of an address consented to what this session sends there, as somebody says whom this agent believes.
@@ -260,12 +261,13 @@ pub(crate) fn consented(
         if consent.consents_to != target || consent.session != session {
             continue;
         }
-        if !ceiling.consenters.contains(&consent.issuer) {
+        let is_believed = ceiling.consenters.get(&consent.issuer).is_some_and(|ranges| is_in(target, ranges));
+        if !is_believed {
             why = format!(
                 "{} consents for the host of {target}, and this agent does not believe it",
                 consent.issuer
             );
-        } else if !is_signed(signed, &consent.issuer) {
+        } else if !is_signed_as(CONSENT, signed, &consent.issuer) {
             why = format!(
                 "the consent of the host of {target} was not signed by its agent, or was changed since"
             );
@@ -277,20 +279,35 @@ pub(crate) fn consented(
     }
     Err(Failure::environment(format!("refused: {target} is on another host: {why}")).advice(
         "an agent on that host consents where its --config has the address under consents and \"observe\" under may; name that \
-         agent by --observe, and its public key under consenters in the --config of each agent that sends",
+         agent by --observe, and its public key, with the address, under consenters in the --config of each agent that sends",
     ))
 }
 
+/// Before what an agent signs with the key by which it logs in. A server asks for a signature of a text of its own choice, and no
+/// text holds this byte.
+const CONSENT: &[u8] = b"\xffdropline consent ";
+
 fn sign(text: String, key: &KeyPair) -> Result<Signed, Failure> {
-    let signature =
-        key.sign(text.as_bytes()).map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
+    sign_as(b"", text, key)
+}
+
+fn sign_as(mark: &[u8], text: String, key: &KeyPair) -> Result<Signed, Failure> {
+    let signature = key
+        .sign(&[mark, text.as_bytes()].concat())
+        .map_err(|why| Failure::usage(format!("the key cannot sign: {why}")))?;
     Ok(Signed { grant: text, signature: signature.iter().map(|byte| format!("{byte:02x}")).collect() })
 }
 
 /// Whether whoever has this public key signed it.
 fn is_signed(signed: &Signed, by: &str) -> bool {
+    is_signed_as(b"", signed, by)
+}
+
+fn is_signed_as(mark: &[u8], signed: &Signed, by: &str) -> bool {
     let verified = KeyPair::from_public_key(by).ok().zip(bytes(&signed.signature));
-    verified.is_some_and(|(key, signature)| key.verify(signed.grant.as_bytes(), &signature).is_ok())
+    verified.is_some_and(|(key, signature)| {
+        key.verify(&[mark, signed.grant.as_bytes()].concat(), &signature).is_ok()
+    })
 }
 
 #[derive(Serialize, Deserialize)]
@@ -502,7 +519,11 @@ mod tests {
     fn a_host_consents_to_what_its_agent_names_and_is_believed_by_whom_names_it() {
         let (key, target) = (KeyPair::new_user(), "10.78.0.2:7007".parse().unwrap());
         let there = Ceiling { consents: vec!["10.78.0.2:7007".into()], ..Ceiling::default() };
-        let here = Ceiling { consenters: vec![key.public_key()], ..Ceiling::default() };
+        let believes = |range: &str| Ceiling {
+            consenters: [(key.public_key(), vec![range.to_owned()])].into(),
+            ..Ceiling::default()
+        };
+        let (here, elsewhere) = (believes("10.78.0.2:7007"), believes("10.78.0.3"));
         let signed = consent(target, "s1", &there, Some(&key), 100).unwrap();
         let said = |signed: &Signed, target: &str, session: &str, now: i64, here: &Ceiling| {
             consented(std::slice::from_ref(signed), target.parse().unwrap(), session, here, now)
@@ -510,12 +531,16 @@ mod tests {
         assert!(said(&signed, "10.78.0.2:7007", "s1", 100, &here).is_ok());
         let late = 101 + CONSENT_HOLDS_S;
         let other = Signed { grant: signed.grant.replace(":7007", ":7008"), ..signed.clone() };
+        // As a server has it that asks the agent to sign a text by which it logs in.
+        let asked_for = sign(signed.grant.clone(), &key).unwrap();
         for (signed, target, session, now, here) in [
             (&signed, "10.78.0.2:7008", "s1", 100, &here),
             (&signed, "10.78.0.3:7007", "s1", 100, &here),
             (&signed, "10.78.0.2:7007", "s2", 100, &here),
             (&signed, "10.78.0.2:7007", "s1", late, &here),
             (&signed, "10.78.0.2:7007", "s1", 100, &Ceiling::default()),
+            (&signed, "10.78.0.2:7007", "s1", 100, &elsewhere),
+            (&asked_for, "10.78.0.2:7007", "s1", 100, &here),
             (&other, "10.78.0.2:7008", "s1", 100, &here),
         ] {
             assert_eq!(

@@ -37,13 +37,13 @@ pub fn write(directory: &Path, listen: &str, agents: &[String]) -> Result<Vec<Pa
 pub(crate) fn write_in(directory: &Path, listen: &str, agents: &[String]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut users = String::new();
-    let mut of_agents = Vec::new();
+    let mut of_agents = String::new();
     let all = [COORDINATOR].into_iter().chain(agents.iter().map(String::as_str));
     for name in all {
         let key = KeyPair::new_user();
         users += &user(name, &key.public_key());
         if name != COORDINATOR {
-            of_agents.push(key.public_key());
+            of_agents += &format!("# consenters.{} = [\"ADDRESS:PORT\"]  # {name}\n", key.public_key());
         }
         let path = key_of(directory, name);
         write_secret(&path, &(key.seed().map_err(io::Error::other)? + "\n"))?;
@@ -58,7 +58,7 @@ pub(crate) fn write_in(directory: &Path, listen: &str, agents: &[String]) -> io:
         &path,
         &format!(
             "# Whose grants an agent obeys, and what it never exceeds.\nissuers = [{:?}]\n# Agents that are believed when they say \
-             that their host consents.\nconsenters = {of_agents:?}\n",
+             that their host consents, and for which of its addresses: whoever is named here can have this host send there.\n{of_agents}",
             issuer.public_key()
         ),
     )?;

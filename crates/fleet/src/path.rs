@@ -89,7 +89,11 @@ impl Observers {
         let asked = self.each.iter().map(|Observer { name, id, .. }| {
             let look = Look { id: id.clone(), session: self.session.clone() };
             let subject = wire::ask(name, "look");
-            async move { done(ask(bus.client(), subject, bytes_of(&look), LOOK_LASTS).await, name).map(Some) }
+            async move {
+                let seen: Snapshot =
+                    done(ask(bus.client(), subject, bytes_of(&look), LOOK_LASTS).await, name)?;
+                is_possible(&seen).then_some(Some(seen)).ok_or_else(|| impossible(name))
+            }
         });
         join_all(asked).await.into_iter().collect()
     }
@@ -99,7 +103,11 @@ impl Observers {
         let asked = self.each.iter().map(|Observer { name, id, .. }| {
             let look = Look { id: id.clone(), session: self.session.clone() };
             let subject = wire::ask(name, "look");
-            async move { done(ask(bus.client(), subject, bytes_of(&look), LOOK_LASTS).await, name).ok() }
+            async move {
+                done(ask(bus.client(), subject, bytes_of(&look), LOOK_LASTS).await, name)
+                    .ok()
+                    .filter(is_possible)
+            }
         });
         join_all(asked).await
     }
@@ -212,4 +220,23 @@ fn add(places: &mut LostAt, more: LostAt) {
     for (key, packets) in more {
         *places.entry(key).or_default() += packets;
     }
+}
+
+/// Whether no counter has more than any interface counts in a century: sums of these are numbers still.
+fn is_possible(seen: &Snapshot) -> bool {
+    fn is_small(value: &serde_json::Value) -> bool {
+        match value {
+            serde_json::Value::Number(number) => number.as_u64().is_none_or(|number| number < 1 << 56),
+            serde_json::Value::Array(all) => all.iter().all(is_small),
+            serde_json::Value::Object(all) => all.values().all(is_small),
+            _ => true,
+        }
+    }
+    serde_json::to_value(seen).is_ok_and(|value| is_small(&value))
+}
+
+fn impossible(name: &str) -> Undone {
+    let failure =
+        Failure::environment(format!("agent {name} says that its host counted more than any host can"));
+    Undone { failure: failure.advice("name observers that are yours, of this version"), is_absent: false }
 }

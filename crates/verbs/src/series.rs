@@ -85,10 +85,10 @@ pub(crate) fn words(line: &IndexLine, quantity: Quantity) -> String {
     let at = load.map_or(String::new(), |load| {
         let words = load.to_string();
         let units = LoadUnit::Packets.rates().into_iter().zip(line.load_unit.rates());
-        let own = units.filter_map(|(unit, own)| {
+        let mut own = units.filter_map(|(unit, own)| {
             Some(format!("{} {own}", words.strip_suffix(unit)?.strip_suffix(' ')?))
         });
-        format!(" at {}", own.last().unwrap_or(words.clone()))
+        format!(" at {}", own.next_back().unwrap_or(words.clone()))
     });
     match quantity {
         Quantity::Limit => "limit".into(),

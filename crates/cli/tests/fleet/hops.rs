@@ -75,7 +75,7 @@ impl World {
         let config = fleet.bench.read("fleet/agent.toml");
         fleet.bench.write("router.toml", "may = [\"observe\"]\n");
         fleet.bench.write("target.toml", of_target);
-        fleet.bench.write("west.toml", &config);
+        fleet.bench.write("west.toml", &believing(&config, "target", TARGET));
         for (namespace, name) in [(&self.west, "west"), (&self.router, "router"), (&self.target, "target")] {
             let start = || fleet.agent_with(name, &format!("fleet/{name}.nk"), &format!("{name}.toml"));
             let agent: Child = namespace.run(start).unwrap();
@@ -84,6 +84,16 @@ impl World {
         self.hub.run(|| fleet.wait_for_agents(3)).unwrap();
         fleet
     }
+}
+
+/// The file of an agent that believes another one when it consents to what comes to an address.
+fn believing(config: &str, agent: &str, address: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("# ").filter(|line| line.ends_with(&format!("# {agent}")))
+    {
+        Some(offered) => offered.replace("ADDRESS:PORT", address),
+        None => line.to_owned(),
+    };
+    config.lines().map(|text| line(text) + "\n").collect()
 }
 
 fn join((a, device_a): (&Namespace, &str), (b, device_b): (&Namespace, &str)) {
@@ -241,9 +251,10 @@ fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
         "grant",
         &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
     );
-    let config = fleet.bench.read("west.toml");
-    let stranger: Vec<&str> = config.lines().filter(|line| !line.starts_with("consenters")).collect();
-    fleet.bench.write("west.toml", &stranger.join("\n"));
+    // Another agent is believed of that address, and this one of another address.
+    let config = fleet.bench.read("fleet/agent.toml");
+    let stranger = believing(&believing(&config, "router", TARGET), "target", "10.78.2.3:7007");
+    fleet.bench.write("west.toml", &stranger);
     let other = world.west.run(|| fleet.agent_with("west", "fleet/west.nk", "west.toml")).unwrap();
     let mut fleet = fleet;
     let _ = fleet.agents[0].kill();
