@@ -115,6 +115,28 @@ fn a_search_of_no_trials_and_no_search_at_all_are_usage_errors() {
     refused(&["search", "sim:hard", "--repeat", "0"], 2, &["--repeat", "1.."]);
 }
 
+/// A CI job with such a condition would pass for ever.
+#[test]
+fn what_judges_a_load_is_refused_where_bursts_are_searched_for() {
+    for flag in [
+        "--fail-if=lower<90",
+        "--require=narrow",
+        "--baseline=a.jsonl",
+        "--max-trials=2",
+        "--level=80%",
+        "--min-load=1kpps",
+        "--certify",
+        "--warm-up=1s",
+        "--mdr-phases=3",
+        "--budget=9s",
+        "--goal=0",
+        "--html=x.html",
+    ] {
+        let name = flag.split('=').next().unwrap();
+        refused(&["search", "link:a/b,c/d", "--back-to-back=2", flag], 2, &["--back-to-back", name]);
+    }
+}
+
 #[test]
 fn a_result_that_is_not_the_required_one_is_named_in_words() {
     refused(&["search", "sim:dead", "-q", "-o-", "--require=narrow"], 1, &["drops at the lowest load"]);

@@ -78,6 +78,29 @@ within the goal's width, else wide: give a larger --budget to make it narrower.
 }
 
 /// Find the load above which packets drop, for one or several loss ratios at once.
+/// What is said of loads that are searched for: a burst is found, and nothing else of it is judged.
+const OF_LOADS: [&str; 19] = [
+    "goal",
+    "preset",
+    "resume",
+    "algorithm",
+    "budget",
+    "delay_at",
+    "repeat",
+    "level",
+    "certify",
+    "min_load",
+    "max_trials",
+    "warm_up",
+    "mdr_version",
+    "mdr_phases",
+    "mdr_doublings",
+    "fail_if",
+    "require",
+    "baseline",
+    "html",
+];
+
 #[derive(Args, Debug)]
 #[command(after_help = SEARCH_EXAMPLES, after_long_help = search_help())]
 pub(crate) struct SearchArgs {
@@ -121,7 +144,7 @@ pub(crate) struct SearchArgs {
     /// as fast as the sender can; for link: targets.
     #[arg(long, value_name = "TIMES", num_args = 0..=1, require_equals = true, default_missing_value = "50", help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(1..=1000),
-          conflicts_with_all = ["goal", "preset", "resume", "algorithm", "budget", "delay_at", "repeat"])]
+          conflicts_with_all = OF_LOADS)]
     pub(crate) back_to_back: Option<u32>,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
     #[arg(long, value_name = "SHARES", help_heading = "Search", value_delimiter = ',', value_parser = shares::share)]
