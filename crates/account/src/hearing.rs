@@ -194,8 +194,8 @@ impl<'a> Hearing<'a> {
             let at_udp = space.others_arrived_at_udp(self.outcome, before);
             // What was seen to come without a socket is in it.
             let no_ports = stack.no_ports.saturating_sub(self.outcome.without_socket);
-            // What more there is than requests may be other programs' as well.
-            let by_replies = no_ports.saturating_sub(self.unheard(space)).saturating_sub(at_udp);
+            let by_replies = no_ports.saturating_sub(self.unheard(space));
+            let may_be_others = by_replies.min(at_udp);
             // On the way out and where both ways meet, the target's socket was heard already.
             let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
             let claims = [
@@ -208,14 +208,21 @@ impl<'a> Hearing<'a> {
                 (Place::UdpMemory, errors),
             ];
             for (place, packets) in claims {
-                let is_udps = matches!(place, Place::Checksum | Place::NoListener | Place::UdpMemory);
-                let packets = self.ours(place, packets, if is_udps { at_udp } else { others });
+                let others = match place {
+                    Place::NoListener => at_udp - may_be_others,
+                    Place::Checksum | Place::UdpMemory => at_udp,
+                    _ => others,
+                };
+                let packets = self.ours(place, packets, others);
                 self.take_way(place, way, packets);
             }
             let other_host = space.devices().map(|device| device.other_host).sum();
             let other_host = self.ours(Place::OtherHost, other_host, self.others_at_interfaces(space));
             self.take_way(Place::OtherHost, way, other_host);
+            let by_replies = self.ours(Place::NoListener, by_replies, at_udp);
+            let before = self.ledger.left(None);
             self.infer(Site::back(Place::NoListener), by_replies, Inference::Heard);
+            self.over += by_replies - (before - self.ledger.left(None));
         }
     }
 

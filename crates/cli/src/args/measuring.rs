@@ -77,7 +77,6 @@ within the goal's width, else wide: give a larger --budget to make it narrower.
 {}", targets())
 }
 
-/// Find the load above which packets drop, for one or several loss ratios at once.
 /// What is said of loads that are searched for: a burst is found, and nothing else of it is judged.
 const OF_LOADS: [&str; 19] = [
     "goal",
@@ -101,6 +100,7 @@ const OF_LOADS: [&str; 19] = [
     "html",
 ];
 
+/// Find the load above which packets drop, for one or several loss ratios at once.
 #[derive(Args, Debug)]
 #[command(after_help = SEARCH_EXAMPLES, after_long_help = search_help())]
 pub(crate) struct SearchArgs {
