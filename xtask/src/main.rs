@@ -32,6 +32,7 @@ cargo xtask fleet        agents that measure together, over a nats-server
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
+cargo xtask pages        pages of real searches, looked at in Chromium
 cargo xtask python       the Python wheel: its types, its tests, its examples
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
 cargo xtask bench-trace  what an event costs, beside others' ways to record one
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ["bench-trace"] => trace::bench(),
         ["services"] => services::test(),
         ["link"] => link::test(),
+        ["pages"] => test::pages(),
         ["python"] => python::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),

@@ -27,7 +27,7 @@ const TRIAL: &str = r#"exec:sh -c 'read line; echo "{\"intended\":1000000,\"offe
     [200000,90000],[900000,9990]]}" | tr -d "\n"; echo'"#;
 
 /// Pages of real searches, looked at in headless Chromium.
-fn pages() -> Done {
+pub(crate) fn pages() -> Done {
     let dropline = tested_dropline()?;
     let directory = root().join("target/pages");
     let _ = std::fs::remove_dir_all(&directory);
