@@ -115,7 +115,7 @@ fn two_programs_that_add_the_same_files_at_once_file_each_once() {
     let files: Vec<&str> = names.iter().map(String::as_str).collect();
     std::thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| added(&bench, &store, &files));
+            std::thread::Builder::new().spawn_scoped(scope, || added(&bench, &store, &files)).unwrap();
         }
     });
     let listed = done(&bench, &store, &["history", "list", NIGHTS, "--json"]).json();

@@ -2,6 +2,9 @@
 
 use super::observed::Numbers;
 
+/// Reads what a generator printed: its rate, and the share that it says was lost where it says one.
+type Read = fn(&str) -> Option<(f64, Option<f64>)>;
+
 /// A generator.
 #[derive(Debug)]
 pub(super) struct Rival {
@@ -9,7 +12,7 @@ pub(super) struct Rival {
     /// With `{port}` and `{names}` for what they are.
     pub(super) words: &'static [&'static str],
     /// What it says: the rate, and how many of a hundred it counts as lost.
-    pub(super) read: fn(&str) -> Option<(f64, Option<f64>)>,
+    pub(super) read: Read,
     /// What kind of load it is.
     pub(super) about: &'static str,
 }

@@ -88,7 +88,7 @@ fn written(one: &Observed, goal: &str) -> String {
         return why.clone();
     }
     let end = |name: &str| one.figure(&format!("{goal}_{name}_pps"));
-    let number = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| rate(value));
+    let number = |value: Option<f64>| value.map_or_else(|| "-".into(), rate);
     match (end("lower"), end("median"), end("upper")) {
         (None, None, None) => one.numbers.words.clone(),
         (low, middle, high) => format!("{} [{}, {}]", number(middle), number(low), number(high)),
