@@ -213,6 +213,34 @@ mod tests {
         assert_eq!(correlator.finish(None).pipes[0].counts, expected);
     }
 
+    /// One call of a source may pass several boundaries: they have one stamp, and a head takes the first of them.
+    #[test]
+    fn a_granule_that_left_in_the_call_of_the_last_that_arrived_is_on_its_way_and_not_lost() {
+        let mut correlator = correlator(CorrelatorSettings::default());
+        for n in 1..=8 {
+            correlator.tx(0, n, 100 * n.div_ceil(4));
+        }
+        for n in 1..=6 {
+            correlator.rx(0, n, 1000 + n);
+        }
+        let counts = correlator.finish(None).pipes[0].counts;
+        assert_eq!((counts.passed, counts.in_flight, counts.without_rx), (6, 2, 0));
+    }
+
+    #[test]
+    fn a_granule_that_arrived_with_the_first_that_was_seen_to_leave_had_left_before() {
+        let mut correlator = correlator(CorrelatorSettings::default());
+        for n in 1..=4 {
+            correlator.rx(0, n, 500);
+        }
+        for n in 5..=8 {
+            correlator.tx(0, n, 400);
+            correlator.rx(0, n, 500);
+        }
+        let counts = correlator.finish(None).pipes[0].counts;
+        assert_eq!((counts.passed, counts.before_start, counts.without_tx), (4, 4, 0));
+    }
+
     #[test]
     fn a_graph_that_keeps_one_sample_of_four_is_followed_where_boundaries_meet() {
         let mut correlator =

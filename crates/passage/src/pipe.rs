@@ -32,9 +32,10 @@ pub(crate) struct Pipe {
     negative_min_ns: Option<i64>,
     sum_ns: i128,
     span_ns: Option<(u64, u64)>,
-    /// Of what passed: when the latest left, when the earliest arrived.
-    last_tx_ns: u64,
-    first_rx_ns: u64,
+    /// Of what passed: when the latest left and its number, when the earliest arrived and its number. One call that
+    /// passes several boundaries stamps them alike, so that the stamp alone does not order them.
+    last_tx: (u64, u64),
+    first_rx: (u64, u64),
     latest_rx_ns: Option<u64>,
     pub(crate) samples: Samples,
     pub(crate) slowest: Vec<Passage>,
@@ -55,8 +56,8 @@ impl Pipe {
             negative_min_ns: None,
             sum_ns: 0,
             span_ns: None,
-            last_tx_ns: 0,
-            first_rx_ns: u64::MAX,
+            last_tx: (0, 0),
+            first_rx: (u64::MAX, u64::MAX),
             latest_rx_ns: None,
             samples: Samples::default(),
             slowest: Vec::new(),
@@ -111,16 +112,16 @@ impl Pipe {
                     End::Sink => (other_ns, at_ns),
                 };
                 let passage = Passage { pipe: self.number, n: key.wrapping_mul(source_step), tx_ns, rx_ns };
-                self.pass(passage);
+                self.pass(passage, key);
                 Some(passage)
             }
         }
     }
 
-    fn pass(&mut self, passage: Passage) {
+    fn pass(&mut self, passage: Passage, key: u64) {
         self.counts.passed += 1;
-        self.last_tx_ns = self.last_tx_ns.max(passage.tx_ns);
-        self.first_rx_ns = self.first_rx_ns.min(passage.rx_ns);
+        self.last_tx = self.last_tx.max((passage.tx_ns, key));
+        self.first_rx = self.first_rx.min((passage.rx_ns, key));
         if let WarmUpCut::Passages(cut) = self.cut
             && self.warm_up.cut < cut
         {
@@ -173,12 +174,12 @@ impl Pipe {
         if self.early.len() < EARLY {
             self.settle();
         }
-        for Waiting { end, at_ns, .. } in self.window.waiting() {
+        for Waiting { end, n, at_ns } in self.window.waiting() {
             match end {
-                End::Source if at_ns > self.last_tx_ns => self.counts.in_flight += 1,
+                End::Source if (at_ns, n) > self.last_tx => self.counts.in_flight += 1,
                 End::Source => self.counts.without_rx += 1,
                 // Nothing passed: it cannot be told from a lost event.
-                End::Sink if self.counts.passed > 0 && at_ns < self.first_rx_ns => {
+                End::Sink if self.counts.passed > 0 && (at_ns, n) < self.first_rx => {
                     self.counts.before_start += 1
                 }
                 End::Sink => self.counts.without_tx += 1,
