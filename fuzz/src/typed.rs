@@ -4,7 +4,7 @@
 use super::text;
 use dropline_aggregator::access::Network;
 use dropline_aggregator::address::host_and_port;
-use dropline_experiments::of_runs;
+use dropline_experiments::{EXPERIMENTS, OfKept};
 use dropline_record::Record;
 use dropline_traffic::Cpus;
 use dropline_verbs::fail_if::{Asked, FailIf};
@@ -23,17 +23,11 @@ static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
     texts.into_iter().filter_map(|text| Record::read(text).ok()).collect()
 });
 
-const KEEPING: [&str; 5] =
-    ["flowgraph-latency", "poisson-loss", "search-coverage", "search-real", "wakeup-cyclictest"];
-/// The first byte of what was the last to come.
-const TREND_POWER: u8 = b'8';
-
 /// What is read is called what was written, is held without a panic, and is refused in words.
 pub fn check(bytes: &[u8]) {
     let Some((&which, bytes)) = bytes.split_first() else { return };
     let word = &*text(bytes);
     match usize::from(which) % 8 {
-        _ if which == TREND_POWER => kept("trend-power", word),
         5 => condition(word),
         6 => address(word),
         7 => {
@@ -41,12 +35,12 @@ pub fn check(bytes: &[u8]) {
                 assert_eq!(cpus.to_string().parse().ok(), Some(cpus), "CPUs are read as they are printed");
             }
         }
-        experiment => kept(KEEPING[experiment], word),
+        _ => EXPERIMENTS.iter().filter_map(|one| one.of_kept).for_each(|of_kept| kept(of_kept, word)),
     }
 }
 
-fn kept(experiment: &str, word: &str) {
-    match of_runs(experiment, word).expect("an experiment that keeps runs") {
+fn kept(of_kept: OfKept, word: &str) {
+    match of_kept(word) {
         Ok(study) => assert!(!study.title.is_empty()),
         Err(why) => assert!(!why.to_string().is_empty()),
     }

@@ -86,7 +86,7 @@ pub(crate) struct WatchArgs {
 /// How much is told on a terminal.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ToldArgs {
-    /// Also say how it was measured: traffic, generator, waits, goals with all their attributes.
+    /// Also say how it was measured: traffic, generator, waits, and the goals of a search with all their attributes.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
 }

@@ -31,8 +31,8 @@ use crate::args::{
     CompareArgs, FitArgs, HistoryArgs, ImportArgs, InjectArgs, KeepArgs, SearchArgs, ToldArgs, TrafficArgs,
     TrendArgs, TrialArgs, WatchArgs,
 };
-use crate::plan;
 use crate::signals::stop_on_signals;
+use crate::{output as out, plan};
 use clap::{Command, Subcommand};
 use dropline_archive::record_file::Output;
 use dropline_failure::{Failure, quoted_path};
@@ -130,6 +130,17 @@ fn not_valid() -> u8 {
 /// Whether its trial was stopped before its time.
 fn is_interrupted(record: &Record) -> bool {
     record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| caveat.code == "interrupted")
+}
+
+/// The file that holds the record, and what to do with it next: where packets were lost and their times are kept, why.
+fn print_where_it_is(record: &Record, output: &Output, width: usize) -> Result<(), Failure> {
+    let Some(path) = output.path().filter(|path| path.is_file()) else { return Ok(()) };
+    let path = quoted_path(path);
+    let next = match record.trials.iter().any(|line| line.packets.is_some() && line.lost.0 > 0) {
+        true => ("why", format!("dropline explain {path}")),
+        false => ("page", format!("dropline report {path} --html")),
+    };
+    out::print(&out::commands(&[("record", path), next], width))
 }
 
 /// Says what a signal left: the record, and where it is.

@@ -11,14 +11,13 @@ mod command;
 use command::{Bench, Service};
 use dropline_archive::record_file::read_record;
 use dropline_record::{AnswerLine, GoalLine, Record, TrialLine};
+use dropline_search::ALGORITHMS;
 use dropline_trial::seed;
 use dropline_verbs::plan::SearchPlan;
 use dropline_verbs::replay::replay;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
 
 /// What became of searches.
 #[derive(Clone, Copy, Default)]

@@ -201,12 +201,17 @@ fn fenced(text: &str) -> String {
     format!("```text\n{text}\n```")
 }
 
+fn codes(all: impl IntoIterator<Item = &'static str>) -> String {
+    all.into_iter().map(|code| format!("`{code}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn made(name: &str) -> String {
     match name {
         "verbs" => verbs(),
         "record" => record(),
         "answers" => answers(),
-        "invalidating" => INVALIDATING.map(|code| format!("`{code}`")).join(", "),
+        "invalidating" => codes(INVALIDATING),
+        "denying" => codes(dropline_report::denying()),
         "targets" => fenced(&sections(&help("search"), &ELSEWHERE[..3])),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),
         "goals" => fenced(&sections(&help("search"), &["A goal is"])),

@@ -62,6 +62,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small"],
     run,
     distributions: Vec::new,
+    of_kept: None,
 };
 
 /// Runs pairs of each cell: 2 000 where nobody says.

@@ -45,6 +45,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small"],
     run,
     distributions,
+    of_kept: None,
 };
 
 /// Fits the four histograms and answers each claim.

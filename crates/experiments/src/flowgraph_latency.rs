@@ -50,6 +50,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small", "full", "only", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// Performs what is not yet in the file of runs, and says what was found.
@@ -195,7 +196,7 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     let seen: Vec<Ran> = run_log::some(text)?;
     let weighed = WEIGHED.into_iter().flat_map(|system| Cell::weighed(system, false, true));
     let cells: Vec<Cell> = Cell::latency(false, true).into_iter().chain(weighed).collect();

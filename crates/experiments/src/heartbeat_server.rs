@@ -83,6 +83,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small"],
     run,
     distributions: Vec::new,
+    of_kept: None,
 };
 
 /// Runs it.

@@ -72,10 +72,15 @@ pub struct Experiment {
     pub flags: &'static [&'static str],
     run: Run,
     distributions: fn() -> Vec<dropline_record::Fit>,
+    /// What it says of the runs in the text of a file of runs, with nothing measured, where `--keep` makes one.
+    pub of_kept: Option<OfKept>,
 }
 
 /// Performs an experiment, and tells what it is at.
 type Run = fn(&Effort, &mut dyn FnMut(&str)) -> Result<Found, Failure>;
+
+/// What it says of kept runs; an error if a line is no run of it, or there is none.
+pub type OfKept = fn(&str) -> Result<Study, Failure>;
 
 /// Every experiment, in the order of the help. A new one is a file beside this and a line here.
 pub static EXPERIMENTS: [Experiment; 11] = [
@@ -112,20 +117,14 @@ impl Experiment {
     }
 }
 
-/// What an experiment says of the runs in the text of a file of runs, with nothing measured; `None` for an experiment that
-/// keeps none.
-///
-/// # Errors
-/// If a line is no run of it, or there is none.
-pub fn of_runs(name: &str, text: &str) -> Option<Result<Study, Failure>> {
-    Some(match name {
-        "flowgraph-latency" => flowgraph_latency::of_kept(text),
-        "poisson-loss" => poisson_loss::of_kept(text),
-        "search-coverage" => search_coverage::of_kept(text),
-        "search-real" => search_real::of_kept(text),
-        "services" => services::of_kept(text),
-        "trend-power" => trend_power::of_kept(text),
-        "wakeup-cyclictest" => wakeup_cyclictest::of_kept(text),
-        _ => return None,
-    })
+#[cfg(test)]
+mod tests {
+    use super::EXPERIMENTS;
+
+    #[test]
+    fn an_experiment_that_keeps_runs_reads_them_again() {
+        for one in &EXPERIMENTS {
+            assert_eq!(one.of_kept.is_some(), one.flags.contains(&"keep"), "{}", one.name);
+        }
+    }
 }

@@ -28,6 +28,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small", "full", "only", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// Performs what is not yet in the file of runs, and says what was found.
@@ -101,7 +102,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     let seen: Vec<Observed> = run_log::some(text)?;
     Ok(tables::study(&Row::full(), &seen, Vec::new()))
 }

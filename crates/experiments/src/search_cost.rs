@@ -144,6 +144,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &[],
     run,
     distributions: Vec::new,
+    of_kept: None,
 };
 
 /// Runs the whole matrix.

@@ -36,6 +36,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["first-seed", "only", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// Runs the whole matrix on all cores, but what is in the file of runs.
@@ -172,7 +173,7 @@ fn pooled(ended: &[Ended], level: u64, goals: &[usize]) -> (u64, u64) {
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     let systems: Vec<System> = System::all().collect();
     let ended = of_systems(run_log::some(text)?, &systems);
     let seeds: BTreeSet<u64> = ended.iter().map(|one| one.seed).collect();

@@ -33,6 +33,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small", "only", "budget", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// Searches what is not yet in the file of runs, in turn: whatever disturbs this machine for a while meets all.
@@ -92,7 +93,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     let seen: Vec<Observed> = run_log::some(text)?;
     Ok(tables::study(&Scene::ALL, &seen, Vec::new()))
 }

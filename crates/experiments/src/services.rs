@@ -35,6 +35,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small", "only", "budget", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// What is done with a service, in this order.
@@ -152,6 +153,6 @@ fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     Ok(tables::study(&run_log::some::<Observed>(text)?, Vec::new()))
 }

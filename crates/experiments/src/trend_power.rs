@@ -35,6 +35,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["first-seed", "small", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// Has all detectors look at the histories, on all cores, but for what is in the file of runs. Where no first seed is
@@ -147,7 +148,7 @@ fn own_time() -> Duration {
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     Ok(tables::study(&once(run_log::some(text)?), None, None))
 }
 

@@ -27,6 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     flags: &["small", "keep"],
     run,
     distributions: Vec::new,
+    of_kept: Some(of_kept),
 };
 
 /// Performs what is not yet in the file of blocks, and says what was found.
@@ -98,7 +99,7 @@ fn order(number: u32) -> [By; 4] {
 ///
 /// # Errors
 /// If a line is none, or there is none.
-pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+fn of_kept(text: &str) -> Result<Study, Failure> {
     let seen: Vec<Block> = run_log::some(text)?;
     tables::study(&seen, Vec::new())
 }

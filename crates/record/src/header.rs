@@ -1,6 +1,6 @@
 //! The first line of a record: what is measured, with what, for which goals.
 
-use crate::{Environment, LoadUnit};
+use crate::{Environment, LoadUnit, TargetKind};
 use dropline_trial::{Packet, PacketError, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,10 +55,11 @@ impl Header {
         matches!(self.verb.as_str(), "trial" | "watch")
     }
 
-    /// Whether its target is asked in a protocol of its own, whose requests may be shorter than our own packets can be.
-    pub(crate) fn asks_in_a_protocol_of_its_own(&self) -> bool {
+    /// Whether its requests may be shorter than Dropline's own packets.
+    pub(crate) fn asks_in_few_bytes(&self) -> bool {
         let target = &self.target;
-        target.starts_with("memcached://") || target.starts_with("udp://") && target.contains("payload=")
+        TargetKind::of(target).is_some_and(|kind| kind.asks_in_few_bytes)
+            || target.starts_with("udp://") && target.contains("payload=")
     }
 }
 

@@ -31,6 +31,7 @@ pub mod result_line;
 pub mod schema;
 pub mod slice_line;
 pub mod study;
+mod target_kind;
 pub mod trends;
 pub mod trial_line;
 pub mod wakeups_line;
@@ -72,6 +73,7 @@ pub use result_line::{
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
+pub use target_kind::{TARGET_KINDS, TargetKind};
 pub use trends::{
     ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SILENT, SegmentLine,
     SeriesLine, Trends,

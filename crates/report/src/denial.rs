@@ -88,6 +88,11 @@ const DENIALS: [Denial; 13] = [
     },
 ];
 
+/// Codes of the caveats that deny an answer, the one that explains most first.
+pub fn denying() -> impl Iterator<Item = &'static str> {
+    DENIALS.iter().map(|denial| denial.code)
+}
+
 /// Whether a rule of the service is why requests were lost, however busy this machine was.
 pub(crate) fn is_limited(record: &Record) -> bool {
     record.result.iter().flat_map(|result| &result.caveats).any(|caveat| caveat.code == LIMITED)

@@ -40,7 +40,7 @@ pub const MARK: &str = "<!-- drawn by dropline -->";
 
 pub use answer::{line, said};
 pub use csv::{csv, csv_table};
-pub use denial::{Denied, disputed, doubted, failed_and_passed};
+pub use denial::{Denied, denying, disputed, doubted, failed_and_passed};
 pub use html::{
     Asked, COMPARED, Graph, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
     compared_searches_html, explained_html, explained_svgs, fit_html, html, list_html, list_page,

@@ -2,14 +2,13 @@
 //! generator that is stopped, kept from its CPU by a quota, or by other processes, in some or all trials.
 
 use dropline_search::{
-    Algorithm, Binary, Credible, Goal, GoalOutcome, GoalResult, Irregular, Limits, Mdr, Mlr, Preset, Search,
-    credible, mdr, mlr,
+    ALGORITHMS, Algorithm, Binary, Credible, Goal, GoalOutcome, GoalResult, Irregular, Limits, Mdr, Mlr,
+    Preset, Search, credible, mdr, mlr,
 };
 use dropline_trial::{Caveat, Disturbance, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use rand::Rng as _;
 use std::time::Duration;
 
-const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
 /// What hinders the generator. All but the last two leave packets late, and lose some of those.
 const KINDS: [Kind; 4] = [Kind::Stopped, Kind::Busy, Kind::LateAndLinkDown, Kind::Quota];
 /// More trials than any of these searches needs.

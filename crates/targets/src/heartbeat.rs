@@ -296,7 +296,8 @@ mod tests {
         let mut opened = open(&host, port, &TrafficProfile::default(), opening()).unwrap();
         let input = TrialInput { load: Rate::pps(6_400.0).unwrap(), duration: Duration::from_millis(10) };
         let trial = opened.measurer.measure(input).unwrap();
-        assert_eq!((trial.offered, trial.forwarded), (64, 0));
+        // How many of the 64 left in time is up to this machine.
+        assert!((1..=64).contains(&trial.offered) && trial.forwarded == 0, "{trial:?}");
         assert!(trial.caveats.iter().any(|caveat| caveat.code() == "not_stored"), "{:?}", trial.caveats);
     }
 

@@ -47,6 +47,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_record_knows_what_follows_from_each_kind() {
+        let known = dropline_record::TARGET_KINDS.map(|kind| kind.prefix);
+        for kind in &KINDS {
+            assert!(
+                known.contains(&kind.prefix),
+                "{} has no line in crates/record/src/target_kind.rs",
+                kind.prefix
+            );
+        }
+        assert_eq!(known.len(), KINDS.len());
+    }
+
+    #[test]
     fn each_form_of_a_target_is_one_of_its_kind() {
         for kind in &KINDS {
             for (form, about) in kind.forms {

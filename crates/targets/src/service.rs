@@ -22,7 +22,7 @@ pub(super) const DNS: Scheme = Scheme {
     forms: &[
         ("dns://HOST:PORT?queries=FILE", "a DNS server, asked what a file says: a name and a type a line"),
         ("dns://HOST:PORT?names=h{0..9999}.example.org&type=A", "the same, asked for names that are made"),
-        ("dns://HOST:PORT", "the same for the doctor, which asks it what it is"),
+        ("dns://HOST:PORT", "for dropline doctor alone, which finds out what it answers"),
     ],
     parse: |word| parse(word, &dns::PROTOCOL, dns_asked),
 };

@@ -133,7 +133,7 @@ pub(crate) enum HistorySource {
     Csit,
 }
 
-/// Make the index of a history again from its records, and say what it did not say as it is.
+/// Rebuild the index of a history from its records, and list what was wrong in it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -190,7 +190,7 @@ pub(crate) struct HistoryPruneArgs {
     /// Keep the N newest records of each series.
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Keep what began on this day or later, such as 2026-11-01.
+    /// Remove what began before this day, such as 2026-11-01.
     #[arg(long, value_name = "DATE")]
     pub(crate) older_than: Option<String>,
     /// Remove them; without it, nothing is changed.
@@ -216,7 +216,7 @@ pub(crate) struct HistoryExportArgs {
     #[command(flatten)]
     pub(crate) wanted: WantedArgs,
     /// Format to write.
-    #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = one_of(HistoryFormat::ALL, HistoryFormat::word, HistoryFormat::about))]
+    #[arg(long, value_name = "FORMAT", default_value = "csv", help_heading = "Output", value_parser = one_of(HistoryFormat::ALL, HistoryFormat::word, HistoryFormat::about))]
     pub(crate) to: HistoryFormat,
     /// New file [default: stdout].
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

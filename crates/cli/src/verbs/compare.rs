@@ -6,7 +6,7 @@ use super::{DONE, FAILED, conditions, not_valid, say_kept, style_of};
 use crate::args::CompareArgs;
 use crate::progress::{Progress, at_work};
 use crate::{output as out, plan};
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted_path};
 use dropline_verbs::compare;
 use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::compare::turns::{OneSided, Taken};
@@ -87,6 +87,9 @@ fn measured(args: &CompareArgs, words: Vec<String>) -> Result<Taken, Failure> {
     progress.clear();
     filing.file(&output, taken.is_ok());
     say_kept(&conditions.stop, &output, args.quiet);
+    if let Some(path) = output.path().filter(|path| !args.quiet && path.is_file()) {
+        note!("record  {}", quoted_path(path));
+    }
     taken
 }
 

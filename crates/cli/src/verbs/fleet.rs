@@ -15,10 +15,15 @@ use std::path::PathBuf;
 
 /// See who takes part in a fleet, how their clocks differ, and what each may do.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    disable_help_subcommand = true,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs",
+    after_help = "\
 Examples:
   dropline fleet keys --listen 127.0.0.1:4222 \\
-      keys west-1 west-2")]
+      keys west-1 west-2"
+)]
 pub(crate) struct FleetVerbArgs {
     #[command(subcommand)]
     pub(crate) verb: FleetVerb,
@@ -29,13 +34,13 @@ pub(crate) struct FleetVerbArgs {
 pub(crate) enum FleetVerb {
     /// List the agents: name, labels, version, CPUs, and what each may do.
     List(AtArgs),
-    /// Ask each agent what its clock says: how far it is ahead of ours, within which bound.
+    /// Measure how far each agent's clock is ahead of ours, and within which bound that is known.
     Ping(AtArgs),
     /// Make keys for a coordinator and agents, and the configuration of a server that lets each do its part and nothing else.
     Keys(KeysArgs),
-    /// Write a grant: which agent may send how much to whom, until when. It is signed by the issuer's key.
+    /// Write a signed grant: which agent may send how much to whom, and until when.
     Grant(GrantArgs),
-    /// Tell all agents that are there that a grant holds no more; others read it in their --config, under revoked.
+    /// Revoke a grant: every connected agent is told, and others read it in their --config, under revoked.
     Revoke(RevokeArgs),
     /// Say what would disturb a trial of all: versions that differ, clocks that are not known well, agents that are busy.
     Doctor(AtArgs),
@@ -66,7 +71,9 @@ pub(crate) struct KeysArgs {
 
 /// What is granted.
 #[derive(Args, Debug)]
-#[command(override_usage = "dropline fleet grant [OPTIONS]")]
+#[command(
+    override_usage = "dropline fleet grant --key FILE --agent NAME\n                     --target RANGE --max-pps N [OPTIONS]"
+)]
 pub(crate) struct GrantArgs {
     /// The issuer's key, as dropline fleet keys writes it (issuer.nk).
     #[arg(long, value_name = "FILE")]

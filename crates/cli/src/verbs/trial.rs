@@ -2,7 +2,8 @@
 
 use super::filing::Filing;
 use super::{
-    DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, say_kept, style_of,
+    DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, print_where_it_is,
+    say_kept, style_of,
 };
 use crate::args::TrialArgs;
 use crate::fleet::Performers;
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         out::print_json(&object(&record, &checked))?;
     } else {
         out::print_painted(&dropline_report::text(&record, style_of(args.keep.told)))?;
+        print_where_it_is(&record, &output, style_of(args.keep.told).width)?;
     }
     let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
     met.iter().for_each(|checked| note!("{}", checked.text));

@@ -1,12 +1,12 @@
 //! `dropline watch`.
 
 use super::filing::Filing;
-use super::{DONE, is_interrupted, say_kept, style_of};
+use super::{DONE, is_interrupted, print_where_it_is, say_kept, style_of};
 use crate::args::WatchArgs;
 use crate::signals::{INTERRUPTED, stop_on_signals};
 use crate::{output as out, plan};
 use console::Term;
-use dropline_failure::{Failure, quoted_path};
+use dropline_failure::Failure;
 use dropline_trial::quantities;
 use dropline_verbs::search::Finished;
 use dropline_verbs::watch::{Glimpse, WatchPlan, watch};
@@ -41,11 +41,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
         out::print_json(&dropline_report::object(&record))?;
     } else {
         out::print_painted(&dropline_report::text(&record, style_of(args.told)))?;
-        if let Some(path) = output.path().filter(|path| path.is_file()) {
-            let path = quoted_path(path);
-            let why = format!("dropline explain {path}");
-            out::print(&out::commands(&[("record", path), ("why", why)], style_of(args.told).width))?;
-        }
+        print_where_it_is(&record, &output, style_of(args.told).width)?;
     }
     failure.map_or(Ok(if is_interrupted(&record) { INTERRUPTED } else { DONE }), Err)
 }

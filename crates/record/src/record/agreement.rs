@@ -13,7 +13,7 @@ use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
     AgentLine, AnswerLine, BROKEN, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine, DisturbanceLine,
-    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TrialLine,
+    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -21,14 +21,12 @@ use serde::Serialize;
 
 /// Sums of times and quotients may differ in their last digits from machine to machine.
 const DIGITS: f64 = 1e-9;
-/// Targets whose trials have their chance from the profile's.
-const SEEDED: [&str; 3] = ["udp://", "exec:", "sim:"];
 
 /// What a header says against itself.
 pub(crate) fn of_header(header: &Header) -> Result<(), String> {
     let profile = &header.profile;
     // What others send, a watch hears, and what a service is asked is its own: it may be shorter than ours can be.
-    let is_ours = header.verb != "watch" && !header.asks_in_a_protocol_of_its_own();
+    let is_ours = header.verb != "watch" && !header.asks_in_few_bytes();
     let shortest = if is_ours { 0 } else { Packet::SHORTEST };
     Packet::of_payload(profile.packet_bytes.max(shortest))
         .map_err(|why| format!("itself: packet_bytes: {why}"))?;
@@ -213,9 +211,9 @@ fn with_header(header: &Header, line: &TrialLine) -> Result<(), String> {
     if !is_named {
         same(against, "target", &line.target, SAYS, &header.target)?;
     }
-    // Turns were numbered before, and other targets may have a chance of their own.
-    let derives =
-        SEEDED.iter().any(|kind| header.target.starts_with(kind)) && !header.target.contains("seed=");
+    // Turns were numbered before, and a word may name a seed of its own.
+    let derives = TargetKind::of(&header.target).is_some_and(|kind| kind.seeds_trials)
+        && !header.target.contains("seed=");
     if derives && matches!(header.verb.as_str(), "search" | "trial") {
         let derived = seed::of_trial(header.profile.seed, line.number);
         same(against, "seed", line.seed, "the header's seed", derived)?;

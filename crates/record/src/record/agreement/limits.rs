@@ -1,8 +1,8 @@
 //! Whether trials were made within the limits that held then, and what they were asked for can have been sent.
 
-use super::{SEEDED, is_near};
+use super::is_near;
 use crate::count::seconds;
-use crate::{CaveatLine, Header, LimitsLine, Purpose, Record, SearchLine, TrialLine};
+use crate::{CaveatLine, Header, LimitsLine, Purpose, Record, SearchLine, TargetKind, TrialLine};
 use dropline_trial::number_of;
 use dropline_trial::trial::within::LATE;
 use dropline_trial::{Arrival, Rate};
@@ -57,7 +57,9 @@ pub(super) fn in_range(search: &SearchLine, load: f64) -> bool {
 /// What it intended and how long it took are those of the load and the duration that it was asked for.
 pub(super) fn of_question(header: &Header, line: &TrialLine) -> Result<(), String> {
     let is_cut_off = |caveat: &CaveatLine| ["interrupted", "agents_lost"].contains(&caveat.code.as_str());
-    if line.caveats.iter().any(is_cut_off) || !SEEDED.iter().any(|kind| line.target.starts_with(kind)) {
+    if line.caveats.iter().any(is_cut_off)
+        || !TargetKind::of(&line.target).is_some_and(|kind| kind.intends_its_load)
+    {
         return Ok(());
     }
     let (lasted, asked) = (line.duration_s, line.intended_duration_s);

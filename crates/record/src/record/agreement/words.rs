@@ -1,7 +1,7 @@
 //! Whether the words of a header are ones that this format has.
 
-use super::{SEEDED, same};
-use crate::{Header, LoadUnit, SearchLine};
+use super::same;
+use crate::{Header, LoadUnit, SearchLine, TargetKind};
 use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{ALGORITHMS, Preset};
 
@@ -12,7 +12,7 @@ pub(super) const IMPORT: &str = "import";
 
 pub(super) fn of_header(header: &Header) -> Result<(), String> {
     one_of("verb", &header.verb, &VERBS)?;
-    if header.verb != "compare" && SEEDED.iter().any(|kind| header.target.starts_with(kind)) {
+    if header.verb != "compare" && TargetKind::of(&header.target).is_some_and(|kind| kind.intends_its_load) {
         same("itself", "load_unit", header.load_unit.word(), "its target", LoadUnit::Packets.word())?;
     }
     match &header.search {

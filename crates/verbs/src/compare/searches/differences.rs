@@ -4,33 +4,11 @@ use super::super::SAME_DATA;
 use super::{Searched, bound_above, listed};
 use crate::resume::going_on;
 use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, Part, Record};
+use dropline_report::denying;
 use dropline_trial::number_of;
 
-/// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 22] = [
-    "answers_after_drain",
-    "arrivals_not_kept",
-    "bad_moments",
-    "dependent_trials",
-    "drift",
-    "goals_contradict",
-    "generator_limited",
-    "generator_lost",
-    "generator_starved",
-    "generator_throttled",
-    "interrupted",
-    "link_down",
-    "loss_below",
-    "loss_doubted",
-    "outage",
-    "outages",
-    "slowed",
-    "target_starved",
-    "target_unreachable",
-    "two_states",
-    "waiting_grew",
-    "warm_up",
-];
+/// Doubts of where the limit is, beside those that deny an answer and those of our own side.
+const ABOUT_THE_LIMIT: [&str; 4] = ["interrupted", "outage", "target_starved", "waiting_grew"];
 
 /// What a reader of the ratios has to know.
 pub(super) fn caveats(
@@ -92,7 +70,10 @@ fn same(a: &Searched, b: &Searched) -> Option<CaveatLine> {
 
 fn doubts(side: &Searched) -> Vec<CaveatLine> {
     let Searched { name, record, answers } = side;
-    let of_limit = |caveat: &CaveatLine| ABOUT_THE_LIMIT.contains(&caveat.code.as_str());
+    let of_limit = |caveat: &CaveatLine| {
+        let code = caveat.code.as_str();
+        caveat.is_disturbing() || denying().any(|one| one == code) || ABOUT_THE_LIMIT.contains(&code)
+    };
     let mut doubts: Vec<CaveatLine> = record
         .caveats()
         .into_iter()

@@ -1,0 +1,46 @@
+//! What in a record follows from its target's kind: the file holds the target's word, and who reads it may not have
+//! what measured it.
+
+/// What follows from a kind of target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetKind {
+    /// How the words of its targets begin.
+    pub prefix: &'static str,
+    /// Whether the seed of each trial follows from the one in the header.
+    pub seeds_trials: bool,
+    /// Whether each trial intends as many packets as its load, its duration and its arrival process say.
+    pub intends_its_load: bool,
+    /// Whether its requests may be shorter than Dropline's own packets.
+    pub asks_in_few_bytes: bool,
+}
+
+const fn kind(prefix: &'static str, seeds_trials: bool, intends_its_load: bool) -> TargetKind {
+    TargetKind { prefix, seeds_trials, intends_its_load, asks_in_few_bytes: false }
+}
+
+/// Every kind that a target's word can begin with.
+pub const TARGET_KINDS: [TargetKind; 16] = [
+    kind("udp://", true, true),
+    kind("dns://", true, true),
+    TargetKind { asks_in_few_bytes: true, ..kind("memcached://", true, true) },
+    kind("ntp://", true, true),
+    kind("stun://", true, true),
+    kind("stamp://", true, true),
+    kind("link:", true, true),
+    kind("exec:", true, true),
+    kind("sim:", true, true),
+    kind("http://", true, false),
+    kind("heartbeat://", true, true),
+    kind("measurer:", true, false),
+    kind("wakeup:", false, false),
+    kind("jack:", false, false),
+    kind("flowgraph:", false, false),
+    kind("replay:", false, false),
+];
+
+impl TargetKind {
+    /// That of a target's word; `None` for a word that this program does not know.
+    pub fn of(target: &str) -> Option<Self> {
+        TARGET_KINDS.into_iter().find(|kind| target.starts_with(kind.prefix))
+    }
+}
