@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
 
 /// So long agents are listened for.
 const WHO_LASTS: Duration = Duration::from_millis(500);
@@ -39,6 +40,8 @@ const ARMED_WITHIN: Duration = Duration::from_secs(10);
 const EXCHANGES: usize = 8;
 /// From one word to the next that we are there.
 const RENEWED_EVERY: Duration = Duration::from_millis(100);
+/// From one question for consent to the next: several before the last answer is over.
+const CONSENTED_EVERY: Duration = Duration::from_millis(200);
 /// From saying when a trial starts to its start.
 const AHEAD: Duration = Duration::from_millis(80);
 /// An agent that answers nothing for so long is not there any more.
@@ -264,7 +267,8 @@ impl Elsewhere for Fleet {
             })
             .collect();
         let results = self.bus.subscribe(wire::result(&session, "*"))?;
-        let renewing = renewing(&self.bus, &session);
+        let renewed = Arc::default();
+        let renewing = [renewing(&self.bus, &session), consenting(&self.bus, &session, &renewed)];
         let ours = clock::whose();
         let agents = chosen.into_iter().zip(opens).map(|((who, _), open)| {
             let has_our_clock = ours.is_some() && who.clock == ours;
@@ -285,6 +289,7 @@ impl Elsewhere for Fleet {
             patience: if target.starts_together() { Duration::ZERO } else { opening.patience },
             opening: opening.clone(),
             results,
+            renewed,
             renewing,
         };
         let ready = coordinator.opened()?;
@@ -388,6 +393,34 @@ fn renewing(bus: &Arc<Bus>, session: &str) -> JoinHandle<()> {
     })
 }
 
+/// Has the target's host say again and again that it consents, until it is aborted; each agent has a question of its own.
+fn consenting(bus: &Arc<Bus>, session: &str, renewed: &Arc<Mutex<Renewed>>) -> JoinHandle<()> {
+    let (client, renewed) = (bus.client().clone(), Arc::clone(renewed));
+    let alive = bytes_of(&Alive { session: session.to_owned() });
+    bus.runtime().spawn(async move {
+        let mut every = tokio::time::interval(CONSENTED_EVERY);
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            let (observers, agents) = {
+                let renewed = renewed.lock().unwrap_or_else(PoisonError::into_inner);
+                (renewed.observers.clone(), renewed.agents.clone())
+            };
+            if !observers.is_any() {
+                continue;
+            }
+            let each = agents.iter().map(|[name, id]| observers.renew(&client, name, id));
+            // Who does not answer may be there again before the last word is over; what leads elsewhere ends it at once.
+            let led = join_all(each).await.into_iter().find_map(|one| one.err().filter(|why| !why.is_absent));
+            if let Some(why) = led {
+                renewed.lock().unwrap_or_else(PoisonError::into_inner).led = Some(why.failure);
+                let _ = client.publish(wire::STOP, alive.clone().into()).await;
+                return;
+            }
+        }
+    })
+}
+
 /// A session under way.
 struct Coordinator {
     bus: Arc<Bus>,
@@ -411,7 +444,17 @@ struct Coordinator {
     patience: Duration,
     opening: Opening,
     results: Subscriber,
-    renewing: JoinHandle<()>,
+    /// Whose consent is renewed, for whom.
+    renewed: Arc<Mutex<Renewed>>,
+    renewing: [JoinHandle<()>; 2],
+}
+
+/// Who observes, who sends, by names and ids, and what led packets elsewhere.
+#[derive(Default)]
+struct Renewed {
+    observers: Observers,
+    agents: Vec<[String; 2]>,
+    led: Option<Failure>,
 }
 
 /// An agent of a session.
@@ -424,8 +467,17 @@ struct AgentOf {
 
 impl Coordinator {
     async fn open_each(&mut self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
-        let consents = self.observers.observe(&self.bus, &[]).await?;
-        self.agents.iter_mut().for_each(|agent| agent.open.consents.clone_from(&consents));
+        if self.observers.is_any() {
+            self.observers.observe(&self.bus, &[]).await?;
+            let (observers, client) = (&self.observers, self.bus.client());
+            let each =
+                self.agents.iter().map(|agent| observers.consents(client, &agent.name, &agent.open.id));
+            let consents: Vec<_> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
+            self.agents.iter_mut().zip(consents).for_each(|(agent, consents)| agent.open.consents = consents);
+            let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            let agents = self.agents.iter().map(|agent| [agent.name.clone(), agent.open.id.clone()]);
+            (renewed.observers, renewed.agents) = (self.observers.clone(), agents.collect());
+        }
         let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
         let ready: Vec<Ready> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
         if self.observers.is_any() {
@@ -645,6 +697,9 @@ impl Measurer for Coordinator {
         let said = now_utc();
         self.next += 1;
         let mut performed = self.collect(arm.attempt, input)?;
+        if let Some(led) = self.renewed.lock().unwrap_or_else(PoisonError::into_inner).led.take() {
+            return Err(led);
+        }
         if self.observers.is_any() {
             self.observers.name_places(&mut performed);
         }
@@ -698,7 +753,7 @@ impl Coordinator {
 
 impl Drop for Coordinator {
     fn drop(&mut self) {
-        self.renewing.abort();
+        self.renewing.iter().for_each(JoinHandle::abort);
         let alive = bytes_of(&Alive { session: self.session.clone() });
         let observers = self.observers.each().iter().map(|observer| observer.name.clone());
         let all: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).chain(observers).collect();

@@ -3,7 +3,8 @@
 use crate::bus::{Bus, ask, bytes_of};
 use crate::grant::Signed;
 use crate::undone::{Undone, done};
-use crate::wire::{self, Look, Observe, Observing};
+use crate::wire::{self, Agreed, Consenting, Consents, Look, Observe, Observing};
+use async_nats::Client;
 use dropline_account::{
     AddressFamily, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,
 };
@@ -15,6 +16,8 @@ use futures_util::future::join_all;
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// So long it may take to say whether a host consents.
+const CONSENT_LASTS: Duration = Duration::from_millis(300);
 /// So long a host may take to read its counters.
 const LOOK_LASTS: Duration = Duration::from_secs(5);
 
@@ -53,8 +56,8 @@ impl Observers {
         !self.each.is_empty()
     }
 
-    /// Has all see what their hosts count of packets from these addresses; returns what the target's host consents to.
-    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<Vec<Signed>, Undone> {
+    /// Has all see what their hosts count of packets from these addresses.
+    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<(), Undone> {
         let asked = self.each.iter().map(|observer| {
             let Observer { name, id, .. } = observer;
             let (id, session, target) = (id.clone(), self.session.clone(), self.target.clone());
@@ -66,7 +69,6 @@ impl Observers {
         for (observer, seen) in self.each.iter_mut().zip(&seen) {
             observer.has_target = seen.has_target;
         }
-        let consents = seen.into_iter().filter_map(|seen| seen.consent).collect();
         // The target is behind all others, however they were named.
         self.each.sort_by_key(|observer| observer.has_target);
         let at_target: Vec<&str> =
@@ -80,8 +82,43 @@ impl Observers {
                 .advice("name one agent for each host"),
                 is_absent: false,
             }),
-            _ => Ok(consents),
+            _ => Ok(()),
         }
+    }
+
+    /// What the target's host answers one agent that asks whether it consents; nothing where it does not, or anything leads packets
+    /// elsewhere at one of the hosts.
+    ///
+    /// # Errors
+    /// If something does, in words, or one of them does not answer.
+    pub(crate) async fn consents(&self, bus: &Client, agent: &str, id: &str) -> Result<Vec<Signed>, Undone> {
+        let look = Look { id: id.into(), session: self.session.clone() };
+        let asked: String =
+            done(ask(bus, wire::ask(agent, "asks"), bytes_of(&look), CONSENT_LASTS).await, agent)?;
+        let answers = self.each.iter().map(|Observer { name, id, .. }| {
+            let asks = Consents { id: id.clone(), session: self.session.clone(), asked: asked.clone() };
+            let subject = wire::ask(name, "consent");
+            async move {
+                let answer: Consenting = done(ask(bus, subject, bytes_of(&asks), CONSENT_LASTS).await, name)?;
+                match answer.led {
+                    None => Ok(answer.consent),
+                    Some(what) => Err(led_elsewhere(name, &what)),
+                }
+            }
+        });
+        let answers: Vec<Option<Signed>> =
+            join_all(answers).await.into_iter().collect::<Result<_, Undone>>()?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Tells an agent that sends what the target's host says now.
+    ///
+    /// # Errors
+    /// As of [`consents`](Self::consents).
+    pub(crate) async fn renew(&self, bus: &Client, agent: &str, id: &str) -> Result<(), Undone> {
+        let consents = self.consents(bus, agent, id).await?;
+        let agreed = Agreed { id: id.into(), session: self.session.clone(), consents };
+        done(ask(bus, wire::ask(agent, "agreed"), bytes_of(&agreed), CONSENT_LASTS).await, agent)
     }
 
     /// What each has counted until now; nothing of one that does not answer.
@@ -233,6 +270,18 @@ fn is_possible(seen: &Snapshot) -> bool {
         }
     }
     serde_json::to_value(seen).is_ok_and(|value| is_small(&value))
+}
+
+fn led_elsewhere(name: &str, what: &str) -> Undone {
+    let failure = Failure::environment(format!(
+        "refused: on the host of agent {name} packets to the target may be led elsewhere: {what}"
+    ));
+    Undone {
+        failure: failure.advice(
+            "nothing is sent to a host that did not consent: remove that, or measure where packets go to the target alone",
+        ),
+        is_absent: false,
+    }
 }
 
 fn impossible(name: &str) -> Undone {

@@ -1,6 +1,6 @@
 //! Loss, hop by hop: agents that observe on a router and on the target's host, each in a namespace of its own.
 
-use super::{Fleet, count, grant};
+use super::{Fleet, STOPS_WITHIN, count, grant, signal};
 use dropline_lab::{End, Namespace, built_or_skipped, connect};
 use serde_json::Value;
 use std::net::UdpSocket;
@@ -265,5 +265,92 @@ fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
     let ended = trial(&fleet, &world, &[&there[..], &["--grant", "grant", "-o", "-"]].concat());
     assert!(ended.code == Some(4) && ended.errors.contains("does not believe"), "{}", ended.errors);
     assert_eq!(came_to(&world), before, "whom the agent does not know consents to nothing");
+    drop(service);
+}
+
+/// The words of a trial that goes on for long, unless somebody ends it.
+const LONG: [&str; 6] = ["--observe", "router,target", "--grant", "grant", "--duration=9s", "-o"];
+
+/// Packets a second that come to the router from the agents' side, once `event` has had its time.
+fn goes_on_after(
+    world: &World,
+    fleet: &Fleet,
+    record: &str,
+    event: impl FnOnce(),
+) -> (u64, super::command::Ended) {
+    let first = came_to(world);
+    std::thread::scope(|scope| {
+        let trial = scope.spawn(|| {
+            let target = format!("udp://{TARGET}");
+            let words = ["trial", &target, "--on", "west", "--load=1kpps", "--arrival=poisson", "--json"];
+            let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+            world.hub.run(|| fleet.bench.run(&[&words[..], &at, &LONG, &[record]].concat())).unwrap()
+        });
+        while came_to(world) < first + 500 {
+            assert!(!trial.is_finished(), "{}", trial.join().unwrap().errors);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        event();
+        // Twice the time: what moves the packets shares two CPUs with whoever else is at work.
+        std::thread::sleep(STOPS_WITHIN * 2);
+        let then = came_to(world);
+        std::thread::sleep(STOPS_WITHIN);
+        (came_to(world) - then, trial.join().unwrap())
+    })
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn load_ends_with_the_consent_of_the_targets_host() {
+    let Some(world) = World::new() else { return };
+    let mut fleet = world.fleet(CONSENTS);
+    grant(
+        &fleet,
+        "grant",
+        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
+    );
+    let service = Slow::at(&world.target, Duration::ZERO);
+    // A few frames are the kernels' own: neighbours ask for one another.
+    let has_ended =
+        |what: &str, goes_on: u64| assert!(goes_on < 20, "{what}: {goes_on} packets left a second later");
+
+    let again = &fleet;
+    let (goes_on, ended) = goes_on_after(&world, again, "stopped.jsonl", || signal(&again.agents[2], "STOP"));
+    has_ended("its agent stands still", goes_on);
+    signal(&fleet.agents[2], "CONT");
+    assert!(
+        ended.errors.contains("did not say any more that it consents") || ended.text.contains("agents_lost"),
+        "{}",
+        ended.errors
+    );
+    let trials = fleet.trials("stopped.jsonl");
+    assert_eq!(trials[0]["agents"][0]["state"], "not_consented", "{}", trials[0]["agents"]);
+
+    let (goes_on, ended) = goes_on_after(&world, &fleet, "ruled.jsonl", || {
+        let rules = "table ip lead {\n chain p {\n type nat hook prerouting priority -100;\n udp dport 7007 dnat to 10.78.2.9\n }\n}\n";
+        world.router.nft(rules).unwrap();
+    });
+    has_ended("a router's rule leads packets elsewhere", goes_on);
+    assert!(
+        ended.code == Some(4) && ended.errors.contains("agent router") && ended.errors.contains("dnat"),
+        "{}",
+        ended.errors
+    );
+    let refused = trial(&fleet, &world, &["--observe", "router,target", "--grant", "grant", "-o", "-"]);
+    assert!(refused.code == Some(4) && refused.errors.contains("led elsewhere"), "{}", refused.errors);
+    world.router.nft("delete table ip lead\n").unwrap();
+
+    let (goes_on, ended) = goes_on_after(&world, &fleet, "moved.jsonl", || {
+        world.target.ip(&["addr", "del", "10.78.2.2/24", "dev", "in"]).unwrap();
+    });
+    has_ended("the target's host has its address no more", goes_on);
+    assert!(ended.code == Some(4) && ended.errors.contains("no more"), "{}", ended.errors);
+    world.target.ip(&["addr", "add", "10.78.2.2/24", "dev", "in"]).unwrap();
+    world.target.ip(&["route", "add", "10.78.1.0/24", "via", "10.78.2.1"]).unwrap();
+
+    let mut target = fleet.agents.pop().unwrap();
+    let (goes_on, _) = goes_on_after(&world, &fleet, "gone.jsonl", || target.kill().unwrap());
+    let _ = target.wait();
+    has_ended("its agent is gone", goes_on);
     drop(service);
 }

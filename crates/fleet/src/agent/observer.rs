@@ -4,11 +4,11 @@ use super::Settings;
 use super::performer::answer;
 use crate::bus::bytes_of;
 use crate::grant::{self, Duty};
-use crate::wire::{Answer, Look, Observe, Observing};
+use crate::wire::{Answer, Consenting, Consents, Look, Observe, Observing};
 use dropline_failure::Failure;
 use dropline_targets::Target;
 use dropline_traffic::{Counters, Hop};
-use nkeys::KeyPair;
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::mpsc::Receiver;
@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 /// What the thread is asked, and where it answers.
 pub(super) enum Task {
     Observe(Observe, oneshot::Sender<Vec<u8>>),
+    Consent(Consents, oneshot::Sender<Vec<u8>>),
     Look(Look, oneshot::Sender<Vec<u8>>),
     Close(String),
 }
@@ -26,15 +27,20 @@ const MOST: usize = 16;
 
 pub(super) struct Observer {
     settings: Settings,
-    key: Option<KeyPair>,
-    /// Of each session, the counters that it is about.
-    seen: VecDeque<(String, Counters)>,
+    seen: VecDeque<Seen>,
+}
+
+/// A session that is observed.
+struct Seen {
+    session: String,
+    target: SocketAddr,
+    hop: Hop,
+    counters: Counters,
 }
 
 impl Observer {
     pub(super) fn new(settings: Settings) -> Self {
-        let key = settings.login.key();
-        Self { settings, key, seen: VecDeque::new() }
+        Self { settings, seen: VecDeque::new() }
     }
 
     pub(super) fn run(mut self, to_do: &Receiver<Task>) {
@@ -42,14 +48,26 @@ impl Observer {
             match task {
                 Task::Observe(observe, tell) => answer(tell, self.observe(&observe)),
                 Task::Look(look, tell) => {
-                    let seen = self.seen.iter_mut().find(|(session, _)| *session == look.session);
-                    match seen {
-                        Some((_, counters)) => answer(tell, Ok(counters.read())),
-                        None => drop(tell.send(bytes_of(&Answer::<()>::Unknown))),
-                    }
+                    self.of(&look.session, tell, |seen, _| Ok(seen.counters.read()));
                 }
-                Task::Close(session) => self.seen.retain(|(other, _)| *other != session),
+                Task::Consent(asks, tell) => {
+                    self.of(&asks.session, tell, |seen, settings| seen.consent(&asks.asked, settings));
+                }
+                Task::Close(session) => self.seen.retain(|seen| seen.session != session),
             }
+        }
+    }
+
+    /// Answers with what is known of a session.
+    fn of<T: Serialize>(
+        &mut self,
+        session: &str,
+        tell: oneshot::Sender<Vec<u8>>,
+        what: impl FnOnce(&mut Seen, &Settings) -> Result<T, Failure>,
+    ) {
+        match self.seen.iter_mut().find(|seen| seen.session == session) {
+            Some(seen) => answer(tell, what(seen, &self.settings)),
+            None => drop(tell.send(bytes_of(&Answer::<()>::Unknown))),
         }
     }
 
@@ -61,16 +79,22 @@ impl Observer {
         let target = address(&observe.target)?;
         let (counters, hop) = Counters::at_hop(&observe.sources, target)
             .map_err(|why| Failure::environment(format!("what is counted here cannot be read: {why}")))?;
-        self.seen.retain(|(session, _)| *session != observe.session);
+        self.seen.retain(|seen| seen.session != observe.session);
         self.seen.truncate(MOST - 1);
-        self.seen.push_front((observe.session.clone(), counters));
-        let has_target = hop == Hop::Target;
-        let Settings { ceiling, .. } = &self.settings;
-        let now = dropline_archive::clock::now_s();
-        let consent = has_target
-            .then(|| grant::consent(target, &observe.session, ceiling, self.key.as_ref(), now))
-            .flatten();
-        Ok(Observing { has_target, consent })
+        self.seen.push_front(Seen { session: observe.session.clone(), target, hop, counters });
+        Ok(Observing { has_target: hop == Hop::Target })
+    }
+}
+
+impl Seen {
+    /// Whether this host consents now, and what leads packets elsewhere here: then it does not.
+    fn consent(&mut self, asked: &str, settings: &Settings) -> Result<Consenting, Failure> {
+        let led = self.counters.leads_elsewhere().map_err(|why| {
+            Failure::environment(format!("whether packets are led elsewhere here cannot be looked at: {why}"))
+        })?;
+        let key = settings.login.key().filter(|_| led.is_none() && self.hop == Hop::Target);
+        let consent = grant::consent(self.target, &self.session, asked, &settings.ceiling, key.as_ref());
+        Ok(Consenting { consent, led })
     }
 }
 
