@@ -6,7 +6,9 @@ mod performer;
 use crate::bus::{Bus, Login, bytes_of};
 use crate::clock;
 use crate::grant::{self, Ceiling, Duty, Questions, Signed};
-use crate::wire::{self, Agreed, Alive, Answer, Arm, Clock, Consents, Go, Look, Observe, Open, Revoked, Who};
+use crate::wire::{
+    self, Agreed, Alive, Answer, Arm, Clock, Consents, Go, Look, Observe, Open, Question, Revoked, Who,
+};
 use async_nats::{Message, Subscriber};
 use dropline_failure::{Failure, quoted_path};
 use dropline_traffic::{Lease, Means, Starter};
@@ -397,12 +399,12 @@ impl Listener<'_> {
     }
 
     /// What consent is asked with now.
-    fn question(&self) -> String {
-        let question = crate::keys::id();
+    fn question(&self) -> Question {
+        let asked = crate::keys::id();
         let questions = &mut self.shared.heard().questions;
         questions.truncate(QUESTIONS - 1);
-        questions.push_front((question.clone(), Instant::now()));
-        question
+        questions.push_front((asked.clone(), Instant::now()));
+        Question { asked, sent: self.shared.lease.sent() }
     }
 
     /// The target's host consents for longer, where it does.

@@ -63,12 +63,29 @@ pub struct Fleet {
     local: Option<Local>,
     /// Who measures, once that is known.
     on: Mutex<Option<String>>,
+    /// Which of several targets' sessions the agents take part in.
+    active: Arc<Mutex<Option<Active>>>,
+}
+
+/// A session that agents take part in.
+struct Active {
+    session: String,
+    /// Their names, and those of agents that observe.
+    names: Vec<String>,
 }
 
 impl Fleet {
     /// Those of the agents at a server that were chosen.
     pub fn at(bus: Bus, selection: Selection, grants: Vec<Signed>) -> Self {
-        Self { bus: Arc::new(bus), selection, grants, observe: Vec::new(), local: None, on: Mutex::default() }
+        Self {
+            bus: Arc::new(bus),
+            selection,
+            grants,
+            observe: Vec::new(),
+            local: None,
+            on: Mutex::default(),
+            active: Arc::default(),
+        }
     }
 
     /// With agents that observe trials: these names, in the order of the way to the target.
@@ -91,6 +108,7 @@ impl Fleet {
             observe: Vec::new(),
             local: Some(local),
             on: Mutex::default(),
+            active: Arc::default(),
         })
     }
 
@@ -100,7 +118,11 @@ impl Fleet {
     /// If the server cannot be asked.
     pub fn who(&self) -> Result<Vec<Who>, Failure> {
         let awaited = self.local.as_ref().map(|local| local.agents() as usize);
-        who(&self.bus, awaited)
+        let there = who(&self.bus, awaited)?;
+        if let Some(local) = self.local.as_ref().filter(|local| there.len() >= local.agents() as usize) {
+            local.forget_keys();
+        }
+        Ok(there)
     }
 
     /// Says to all that a grant holds no more; returns what those say who heard.
@@ -139,7 +161,12 @@ impl Fleet {
 
     /// The agents that observe, as they are there.
     fn observers(&self, there: &[Who]) -> Result<Vec<(String, String)>, Failure> {
-        let one = |name: &String| {
+        let one = |(at, name): (usize, &String)| {
+            if self.observe[..at].contains(name) {
+                return Err(
+                    Failure::usage(format!("--observe names {name} twice")).advice("name each host once")
+                );
+            }
             let all: Vec<&Who> = there.iter().filter(|who| who.name == *name).collect();
             alone(all.iter().copied())?;
             let spoken = all.first().filter(|who| wire::is_spoken(&who.schema));
@@ -148,7 +175,7 @@ impl Fleet {
                     .advice("dropline fleet list  shows who is there, and which version each is")
             })
         };
-        self.observe.iter().map(one).collect()
+        self.observe.iter().enumerate().map(one).collect()
     }
 
     fn chosen_of(&self, there: &[Who]) -> Result<Vec<(Who, u32)>, Failure> {
@@ -276,6 +303,7 @@ impl Elsewhere for Fleet {
         });
         let mut coordinator = Coordinator {
             bus: Arc::clone(&self.bus),
+            active: Arc::clone(&self.active),
             session,
             agents: agents.collect(),
             next: opening.first_trial,
@@ -283,7 +311,7 @@ impl Elsewhere for Fleet {
             profile: profile.clone(),
             is_counted_there: target.is_counted_there(),
             is_local: self.local.is_some(),
-            is_ipv4: target.to_string().matches(':').count() < 3,
+            is_ipv4: target.address()?.is_none_or(|address| address.ip().to_canonical().is_ipv4()),
             observers,
             starts_together: target.starts_together(),
             patience: if target.starts_together() { Duration::ZERO } else { opening.patience },
@@ -424,6 +452,7 @@ fn consenting(bus: &Arc<Bus>, session: &str, renewed: &Arc<Mutex<Renewed>>) -> J
 /// A session under way.
 struct Coordinator {
     bus: Arc<Bus>,
+    active: Arc<Mutex<Option<Active>>>,
     session: String,
     agents: Vec<AgentOf>,
     /// Number of the next trial.
@@ -491,6 +520,7 @@ impl Coordinator {
 
     /// Has all open the target. Agents whose coordinator was killed are free when they have not heard of it for long enough.
     fn opened(&mut self) -> Result<Vec<Ready>, Failure> {
+        self.take_over();
         let until = Instant::now() + FORGOTTEN + Duration::from_secs(1);
         loop {
             let (bus, next) = (Arc::clone(&self.bus), self.next);
@@ -557,7 +587,7 @@ impl Coordinator {
     /// Has all ready for a trial, however often one of them has to be asked.
     fn armed(&mut self, arm: &mut Arm) -> Result<(Vec<Offset>, Looks), Failure> {
         let until = Instant::now() + ARMED_WITHIN;
-        let mut is_open = true;
+        let mut is_open = !self.take_over();
         loop {
             self.attempts += 1;
             let bus = Arc::clone(&self.bus);
@@ -590,6 +620,33 @@ impl Coordinator {
                 }
             }
         }
+    }
+
+    /// Ends the session of another target of this measurement, where one is under way: agents take part in one at a time. Whether ours
+    /// is to be opened again.
+    fn take_over(&mut self) -> bool {
+        let names = self.names();
+        let ours = Active { session: self.session.clone(), names };
+        let before = self.active.lock().unwrap_or_else(PoisonError::into_inner).replace(ours);
+        let other = before.filter(|before| before.session != self.session);
+        other.as_ref().inspect(|other| self.close(other)).is_some()
+    }
+
+    /// All that take part.
+    fn names(&mut self) -> Vec<String> {
+        let observers = self.observers.each().iter().map(|observer| observer.name.clone());
+        let mut names: Vec<String> = observers.collect();
+        names.extend(self.agents.iter().map(|agent| agent.name.clone()));
+        names
+    }
+
+    fn close(&self, Active { session, names }: &Active) {
+        let alive = bytes_of(&Alive { session: session.clone() });
+        let close = names.iter().map(|name| {
+            let patience = Duration::from_secs(2);
+            ask::<Answer<()>>(self.bus.client(), wire::ask(name, "close"), alive.clone(), patience)
+        });
+        self.bus.runtime().block_on(join_all(close));
     }
 
     fn stop_all(&self) {
@@ -708,7 +765,7 @@ impl Measurer for Coordinator {
             let after = self.bus.runtime().block_on(self.observers.look_after(&self.bus));
             let is_ipv4 = self.is_ipv4;
             let (one_way, packet) = (self.is_counted_there, self.profile.packet);
-            self.observers.account(&mut trial, before, after, one_way, packet, is_ipv4);
+            self.observers.account(&mut trial, before, after, one_way, packet, is_ipv4)?;
         }
         if self.starts_together {
             trial.elapsed = begun.elapsed();
@@ -754,18 +811,9 @@ impl Coordinator {
 impl Drop for Coordinator {
     fn drop(&mut self) {
         self.renewing.iter().for_each(JoinHandle::abort);
-        let alive = bytes_of(&Alive { session: self.session.clone() });
-        let observers = self.observers.each().iter().map(|observer| observer.name.clone());
-        let all: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).chain(observers).collect();
-        let close = all.iter().map(|name| {
-            ask::<Answer<()>>(
-                self.bus.client(),
-                wire::ask(name, "close"),
-                alive.clone(),
-                Duration::from_secs(2),
-            )
-        });
-        self.bus.runtime().block_on(join_all(close));
+        let ours = Active { session: self.session.clone(), names: self.names() };
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).take_if(|one| one.session == ours.session);
+        self.close(&ours);
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::bus::{Bus, ask, bytes_of};
 use crate::grant::Signed;
 use crate::undone::{Undone, done};
-use crate::wire::{self, Agreed, Consenting, Consents, Look, Observe, Observing};
+use crate::wire::{self, Agreed, Consenting, Consents, Look, Observe, Observing, Question};
 use async_nats::Client;
 use dropline_account::{
-    AddressFamily, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,
+    AddressFamily, Flow, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,
 };
 use dropline_failure::Failure;
 use dropline_trial::direction::host_and_place;
@@ -16,6 +16,8 @@ use futures_util::future::join_all;
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// Of so few packets nothing is said of a host that saw none.
+const A_FEW: u64 = 20;
 /// So long it may take to say whether a host consents.
 const CONSENT_LASTS: Duration = Duration::from_millis(300);
 /// So long a host may take to read its counters.
@@ -93,10 +95,11 @@ impl Observers {
     /// If something does, in words, or one of them does not answer.
     pub(crate) async fn consents(&self, bus: &Client, agent: &str, id: &str) -> Result<Vec<Signed>, Undone> {
         let look = Look { id: id.into(), session: self.session.clone() };
-        let asked: String =
+        let question: Question =
             done(ask(bus, wire::ask(agent, "asks"), bytes_of(&look), CONSENT_LASTS).await, agent)?;
         let answers = self.each.iter().map(|Observer { name, id, .. }| {
-            let asks = Consents { id: id.clone(), session: self.session.clone(), asked: asked.clone() };
+            let (session, question) = (self.session.clone(), question.clone());
+            let asks = Consents { id: id.clone(), session, agent: agent.into(), question };
             let subject = wire::ask(name, "consent");
             async move {
                 let answer: Consenting = done(ask(bus, subject, bytes_of(&asks), CONSENT_LASTS).await, name)?;
@@ -173,6 +176,9 @@ impl Observers {
     }
 
     /// Gives what no agent placed to the hosts of the way, and to what lies between them.
+    ///
+    /// # Errors
+    /// If the target's host saw none of the packets: they went to another one.
     pub(crate) fn account(
         &self,
         trial: &mut Trial,
@@ -181,21 +187,43 @@ impl Observers {
         one_way: bool,
         packet: Packet,
         is_ipv4: bool,
-    ) {
-        let Some(places) = trial.lost_at.as_mut() else { return };
+    ) -> Result<(), Failure> {
+        let none = Flow::default();
+        let mut hosts = Vec::new();
+        let both = before.into_iter().zip(after);
+        let seen = self.each.iter().zip(both).map(|(observer, (before, after))| {
+            let grown = before.zip(after).map(|(before, after)| (after.since(&before), before, after));
+            (observer, grown)
+        });
+        for (observer, seen) in seen {
+            let flow = seen.as_ref().and_then(|(grown, ..)| grown.spaces.first()?.flow);
+            if flow != Some(none) || trial.offered < A_FEW {
+                hosts.push((observer, seen));
+            } else if observer.has_target {
+                let offered = trial.offered;
+                let why = format!("none of {offered} packets that left for it came");
+                return Err(led_elsewhere(&observer.name, &why).failure);
+            } else {
+                trial.caveats.push(Caveat::PlacesUnseen {
+                    what: format!("where agent {} stands on the way", observer.name),
+                    need: "none of the packets passed its host: leave it out of --observe, or name agents on the way".into(),
+                });
+            }
+        }
+        let Some(places) = trial.lost_at.as_mut() else { return Ok(()) };
         let mut spaces = Vec::new();
         let (mut together, mut unread, mut closed) = (Snapshot::default(), 0, false);
         let mut backlog = None;
-        for (at, (before, after)) in before.into_iter().zip(after).enumerate() {
-            let (Some(before), Some(after)) = (before, after) else {
+        let names: Vec<String> = hosts.iter().map(|(observer, _)| observer.name.clone()).collect();
+        for (at, (observer, seen)) in hosts.into_iter().enumerate() {
+            let Some((mut grown, before, after)) = seen else {
                 trial.caveats.push(Caveat::PlacesUnseen {
-                    what: format!("what the host of {} counted", self.each[at].name),
+                    what: format!("what the host of {} counted", observer.name),
                     need: "its agent did not answer after the trial".into(),
                 });
                 continue;
             };
-            let mut grown = after.since(&before);
-            if self.each[at].has_target {
+            if observer.has_target {
                 let family = if is_ipv4 { AddressFamily::V4 } else { AddressFamily::V6 };
                 let charge = u64::from(truesize(packet.payload_bytes(), family));
                 unread = after.target.map_or(0, |sockets| sockets.waiting_bytes).div_ceil(charge);
@@ -222,7 +250,7 @@ impl Observers {
                 .into_iter()
                 .flatten()
                 .fold(trial.forwarded, u64::saturating_add),
-            hosts: self.each.iter().map(|observer| observer.name.clone()).collect(),
+            hosts: names,
         };
         let outcome = Outcome {
             offered: trial.offered,
@@ -237,6 +265,7 @@ impl Observers {
         add(places, found.lost_at);
         trial.caveats.extend(found.caveats);
         trial.doubt_anew();
+        Ok(())
     }
 }
 

@@ -127,8 +127,20 @@ pub(crate) struct Consents {
     /// Which agent is meant, as in [`Open`].
     pub(crate) id: String,
     pub(crate) session: String,
-    /// What the agent that sends has asked with, which a consent answers.
+    /// The agent that sends, by its name.
+    pub(crate) agent: String,
+    /// What it asks.
+    #[serde(flatten)]
+    pub(crate) question: Question,
+}
+
+/// What an agent that sends asks the target's host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Question {
+    /// A word that nobody used before, which a consent answers.
     pub(crate) asked: String,
+    /// Datagrams that left until now.
+    pub(crate) sent: u64,
 }
 
 /// What it answers.

@@ -118,6 +118,7 @@ impl Performer {
             return Err(Failure::environment("refused: it performs no trials")
                 .advice("its --config says what it does, under may; choose other agents"));
         }
+        self.agree(None);
         let target = self.target(&open.target, open.shares.len() > 1)?;
         let address = target.address()?;
         // What a program sends is not held to a way or a rate: it stays on this machine.
@@ -195,13 +196,14 @@ impl Performer {
         Ok(target)
     }
 
+    /// Who is at another address agrees until then; `None`: nobody has to.
+    fn agree(&self, until: Option<(SocketAddr, Instant)>) {
+        self.shared.heard().far = until.map(|(address, _)| address);
+        self.shared.lease.agree(until.map(|(_, until)| until));
+    }
+
     /// That packets may go to another host, where the address is not this one's: its own agent says that it consents.
     fn consented(&self, address: SocketAddr, open: &Open) -> Result<Option<Consented>, Failure> {
-        let agree = |until: Option<Instant>| {
-            self.shared.heard().far = until.map(|_| address);
-            self.shared.lease.agree(until);
-        };
-        agree(None);
         let Err(why) = Leash::towards(address) else { return Ok(None) };
         if open.consents.is_empty() {
             // Whatever keeps packets to an address of this machine is said by whoever opens it.
@@ -214,7 +216,8 @@ impl Performer {
         }
         let questions = self.shared.heard().questions.clone();
         let ceiling = &self.settings.ceiling;
-        agree(Some(grant::consented(&open.consents, address, &open.session, ceiling, &questions)?));
+        let until = grant::consented(&open.consents, address, &open.session, ceiling, &questions)?;
+        self.agree(Some((address, until)));
         Ok(Some(Consented::to(address)))
     }
 
@@ -335,7 +338,13 @@ impl Session {
         let asks = self.asks();
         lease.bound(self.may_ask(ceiling)?.peak);
         let until = Instant::now() + ROOM_WITHIN;
-        while lease.take(ASKING, asks) < asks && Instant::now() < until {
+        while lease.take(ASKING, asks) < asks {
+            if Instant::now() > until {
+                return Err(Failure::environment(
+                    "what may be sent within 100 ms was sent by others of this agent's trials",
+                )
+                .advice("measure once more when these have ended"));
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
         let opened = self.target.open(&self.profile, opening);

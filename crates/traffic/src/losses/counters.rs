@@ -4,6 +4,7 @@
 //! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
 
 mod hop;
+mod passing;
 
 use crate::kernel::between::{Between, Passed};
 use crate::kernel::path::Path;
@@ -25,6 +26,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 pub use hop::Hop;
+use passing::Passing;
 
 /// The counters along the way from us to a target.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct Counters {
     last: [Option<(u64, u32)>; 2],
     /// Of a host that packets of others pass: by which interface and next hop they leave it.
     leave: Option<(u32, Option<IpAddr>)>,
+    /// What counts the trial's own flow there.
+    passing: Option<Passing>,
     unseen: Vec<Caveat>,
 }
 
@@ -110,6 +114,7 @@ impl Counters {
             sockets: true,
             last: [None; 2],
             leave: None,
+            passing: None,
             unseen: Vec::new(),
         };
         if counters.reasons.is_none() {
@@ -215,7 +220,11 @@ impl Counters {
         let target = self.target_sockets().filter(|_| self.sockets);
         let (source, address) = (self.source, self.target.ip());
         let packets = self.packets();
-        let spaces = self.places.iter_mut().map(|seat| seat.read(source, address, &packets)).collect();
+        let mut spaces: Vec<Space> =
+            self.places.iter_mut().map(|seat| seat.read(source, address, &packets)).collect();
+        if let (Some(passing), [space]) = (&mut self.passing, spaces.as_mut_slice()) {
+            space.flow = passing.read();
+        }
         let softnet = self.softnet.as_ref().map(view::whole);
         let backlog_drops = softnet.and_then(|rows| tables::backlog_drops(&rows));
         let reasons = self.reasons.as_ref().map(Reasons::read);
@@ -278,8 +287,9 @@ impl Seat {
             [false, true] => Some(Way::Back),
             _ => None,
         });
-        let source_is_own =
-            self.role == Role::Far && self.view.route(source).is_some_and(|route| route.local);
+        let source_is_own = self.role == Role::Far
+            && !source.is_unspecified()
+            && self.view.route(source).is_some_and(|route| route.local);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
         let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
         let waiting = Qdisc::waiting(known);
@@ -302,6 +312,7 @@ impl Seat {
             drops_leaving: bars(dropped, |dropped| dropped.leaving),
             source_is_own,
             neighbour_found,
+            flow: None,
         }
     }
 

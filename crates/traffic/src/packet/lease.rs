@@ -16,6 +16,8 @@ pub struct Lease {
     last: AtomicU64,
     /// Until when somebody else agrees, in ns after `since`; where nobody has to, for ever.
     agreed: AtomicU64,
+    /// Datagrams that left, of all trials.
+    sent: AtomicU64,
     /// How many packets may leave at once, where that is bound.
     peak: Mutex<Option<Bounded>>,
 }
@@ -68,6 +70,7 @@ impl Lease {
             until: AtomicU64::new(0),
             last: AtomicU64::new(u64::MAX),
             agreed: AtomicU64::new(u64::MAX),
+            sent: AtomicU64::new(0),
             peak: Mutex::new(None),
         }
     }
@@ -140,12 +143,18 @@ impl Lease {
 
     /// So many of those have left by now: when each did is not known, and the last moment counts.
     pub fn gone(&self, sender: usize, datagrams: u64) {
+        self.sent.fetch_add(datagrams, Ordering::Relaxed);
         let mut bounded = self.peak.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Bounded { peak, left, leaving }) = bounded.as_mut() else { return };
         leaving.remove(&sender);
         if datagrams > 0 {
             left.push_back((in_ns(self.since.elapsed()), peak.of(datagrams)));
         }
+    }
+
+    /// Datagrams that left, of all trials.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Whether whoever has to agree does not any more.

@@ -1,9 +1,10 @@
 //! One host alone on the way of packets that others send: what it counts of them, and whether it leads them elsewhere.
 
+use super::passing::Passing;
 use super::{Counters, Seat};
 use crate::kernel::view::View;
 use crate::sockets::flows::Flows;
-use dropline_account::{Role, Way};
+use dropline_account::{Flow, Role, Way};
 use dropline_netrules::firewall::Seat as Stands;
 use dropline_netrules::routes::Route;
 use dropline_netrules::visit::{By, Tuple};
@@ -21,11 +22,17 @@ pub enum Hop {
 }
 
 impl Counters {
+    /// Datagrams to the target that came to such a host since this was made, and replies that left it; `None` where that is not to be
+    /// seen.
+    pub fn passed(&mut self) -> Option<Flow> {
+        self.passing.as_mut()?.read()
+    }
+
     /// What counts a trial's packets on this host alone, which they pass on their way from other hosts: the target's, or one
     /// between. `None` for `sources` that are not known.
     ///
     /// # Errors
-    /// If the system has no counters, or packets do not pass this host.
+    /// If the system has no counters, packets do not pass this host, or they come from it.
     pub fn at_hop(sources: &[IpAddr], target: SocketAddr) -> io::Result<(Self, Hop)> {
         let mut here = View::here()?;
         let lacks = |to: IpAddr| io::Error::other(format!("it has no route to {to}"));
@@ -34,6 +41,12 @@ impl Counters {
         let mut leaves = BTreeMap::new();
         for &source in sources {
             let back = here.route(source).ok_or_else(|| lacks(source))?;
+            if back.local {
+                return Err(io::Error::other(format!(
+                    "packets come from this host itself, from {source}, and what it lost of them is not told from what it lost of those \
+                     that pass: observe hosts that do not send"
+                )));
+            }
             leaves.extend(back.through.map(|through| (through, Way::Back)));
         }
         if !out.local {
@@ -50,6 +63,7 @@ impl Counters {
         counters.reasons = None;
         counters.unseen.clear();
         counters.leave = leave(&out);
+        counters.passing = Passing::of(target, &leaves);
         counters.places.push(Seat { role, view: here, leaves, faces: BTreeMap::new() });
         Ok((counters, hop))
     }
