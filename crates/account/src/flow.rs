@@ -82,23 +82,46 @@ fn lost_each(path: &HostPath, spaces: &[Space]) -> Option<Vec<Lost>> {
 pub(crate) struct Placed {
     /// By whose counters said so.
     pub(crate) at: BTreeMap<(Site, u64), u64>,
-    /// Whether a host counted more at its places than it lost of the flow, and nobody can tell at which that was.
-    pub(crate) is_shared: bool,
+    /// Packets that a host lost of the flow and counted at its places, with more, so that nobody can tell at which.
+    pub(crate) unplaced: u64,
 }
 
 /// Places what each host and each link lost of the flow: by what is `claimed` of whole hosts' counters as much as can only be the flow's,
 /// and by what is `surely` so where less is claimed than was lost, for then something loses packets that nothing counts. What is known
-/// to be lost on a host and at none of its places for certain is left out. `None` where not every host counted the flow.
-pub(crate) fn places(path: &HostPath, spaces: &[Space], claimed: &Claims, surely: &Claims) -> Option<Placed> {
+/// to be lost on a host and at none of its places for certain is left out. `listens` where the target's socket was open throughout. `None` where not every host counted the flow.
+pub(crate) fn places(
+    path: &HostPath,
+    spaces: &[Space],
+    claimed: &Claims,
+    surely: &Claims,
+    listens: bool,
+) -> Option<Placed> {
     let mut placed = Placed::default();
     for Lost { of, way, packets } in lost_each(path, spaces)? {
         if of >= link(0, Way::Out) {
             placed.at.insert((Site { way: way.unwrap_or(Way::Out), place: Place::Between }, of), packets);
             continue;
         }
-        let here = here(claimed, of, way);
-        let all = sum(&here);
-        let here = if all < packets { self::here(surely, of, way) } else { here };
+        let role = spaces.iter().find(|space| space.id == of)?.role;
+        let may_be = |claims: &Claims| {
+            let mut here = here(claims, of, way);
+            here.retain(|(site, _)| can_hold(role, site.place, listens));
+            here
+        };
+        let mut here = may_be(claimed);
+        // What the target's own socket did not take is known of it alone.
+        let mut packets = packets;
+        let own = |place: Place| listens && role == Role::Far && is_of_the_socket(place);
+        for (site, counted) in here.iter().filter(|(site, _)| own(site.place)) {
+            let got = packets.min(*counted);
+            *placed.at.entry((*site, of)).or_default() += got;
+            packets -= got;
+        }
+        here.retain(|(site, _)| !own(site.place));
+        if sum(&here) < packets {
+            here = may_be(surely);
+            here.retain(|(site, _)| !own(site.place));
+        }
         let all = sum(&here);
         let mut got = 0;
         for (site, counted) in here {
@@ -107,9 +130,27 @@ pub(crate) fn places(path: &HostPath, spaces: &[Space], claimed: &Claims, surely
             *placed.at.entry((site, of)).or_default() += certain;
             got += certain;
         }
-        placed.is_shared |= got < packets.min(all);
+        placed.unplaced += packets.min(all).saturating_sub(got);
     }
     Some(placed)
+}
+
+/// Whether packets of the flow can be lost at a place of a host: what it passes on comes to no socket of its own, and where the target's
+/// is open throughout, none meets a closed port.
+fn can_hold(role: Role, place: Place, listens: bool) -> bool {
+    match role {
+        Role::Between => {
+            !matches!(place, Place::NoListener | Place::Checksum | Place::Martian) && !is_of_the_socket(place)
+        }
+        _ => place != Place::NoListener || !listens,
+    }
+}
+
+fn is_of_the_socket(place: Place) -> bool {
+    matches!(
+        place,
+        Place::ReceiveBuffer | Place::UdpMemory | Place::SocketFilter | Place::Unread | Place::ServiceQueue
+    )
 }
 
 /// What is claimed by a host's counters on a way, or on either.

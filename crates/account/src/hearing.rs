@@ -73,9 +73,10 @@ impl<'a> Hearing<'a> {
             hearing.hear();
             hearing.ledger.claims()
         };
-        let placed = flow::places(path, &grown.spaces, &claims(false), &claims(true))?;
+        let listens = grown.target.is_some() && !outcome.closed;
+        let placed = flow::places(path, &grown.spaces, &claims(false), &claims(true), listens)?;
         let mut hearing = Self::with(outcome.ledger(), outcome, grown, false, Some(path));
-        hearing.shared = placed.is_shared;
+        hearing.withheld.insert(Place::Unexplained, placed.unplaced);
         for ((site, of), packets) in placed.at {
             hearing.ledger.hear(Some(of));
             hearing.ledger.claim(site, packets);

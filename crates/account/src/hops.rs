@@ -182,8 +182,9 @@ mod tests {
             ..Stack::default()
         };
         let of_target = Stack {
-            received: target.came_out + 500,
-            delivered: target.came_out + 500 - netfilter,
+            received: target.came_out + strays,
+            delivered: target.came_out + strays - netfilter,
+            no_ports: strays,
             udp_read: target.came_out - netfilter,
             ..Stack::default()
         };

@@ -15,8 +15,9 @@ use dropline_verbs::compare::{Comparable, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
     if !args.abba && args.fleet.on.is_some() {
-        return Err(Failure::usage("--on is for what is measured, and these are records")
-            .advice("leave it out, or measure two targets in turns:  compare --abba TARGET_A TARGET_B --on AGENTS"));
+        return Err(Failure::usage("--on is for what is measured, and these are records").advice(
+            "leave it out, or measure two targets in turns:  compare --abba TARGET_A TARGET_B --on AGENTS",
+        ));
     }
     if args.abba || args.b.is_none() {
         no_hints(&args.source, "what is measured in turns")?;

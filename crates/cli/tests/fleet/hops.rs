@@ -428,14 +428,16 @@ fn what_others_lose_on_the_way_and_what_is_lost_on_the_way_back_is_told_apart() 
             .iter()
             .map(|(place, packets)| (place, count(packets)))
             .collect();
-        let places: Vec<_> = places.into_iter().filter(|(_, packets)| *packets > 0).collect();
         eprintln!("{dropped} dropped: {places:?}");
+        let at = |place: &str| places.iter().find(|(at, _)| *at == place).map_or(0, |(_, packets)| *packets);
         assert!(
-            dropped > 300 && places.len() == 1 && places[0].0 == expected,
+            dropped > 300 && at(expected).abs_diff(dropped) <= 2,
             "{expected} {dropped}: {places:?} {}",
             ended.errors
         );
-        assert!(places[0].1.abs_diff(dropped) <= 2, "{dropped}: {places:?}");
+        // Its socket has little room, and a few packets may pass between two readings.
+        let elsewhere = count(&trial["lost"]) - at(expected) - at("target/receive_buffer");
+        assert!(elsewhere <= 2, "{dropped}: {places:?}");
     };
     let rule = |hook: &str, matches: &str| {
         format!(

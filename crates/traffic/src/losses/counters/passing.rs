@@ -12,10 +12,13 @@ pub(super) struct Passing {
     all: Flow,
 }
 
+/// One number of a flow.
+type Field = fn(&mut Flow) -> &mut u64;
+
 /// One count, and which of a flow's it is.
 #[derive(Debug)]
 struct Count {
-    of: fn(&mut Flow) -> &mut u64,
+    of: Field,
     socket: UdpSocket,
 }
 
@@ -26,7 +29,7 @@ impl Passing {
         let target = SocketAddr::new(target.ip().to_canonical(), target.port());
         let mut counts = Vec::new();
         for (&interface, &way) in leaves {
-            let each: [(fn(&mut Flow) -> &mut u64, bool, bool); 2] = match way {
+            let each: [(Field, bool, bool); 2] = match way {
                 Way::Out => {
                     [(|flow| &mut flow.left_out, false, false), (|flow| &mut flow.came_back, true, true)]
                 }
