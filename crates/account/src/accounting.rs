@@ -30,9 +30,12 @@ pub fn account(outcome: &Outcome, grown: &Snapshot, idle: impl FnOnce(u64) -> Op
 /// Splits a loss into places of the hosts of a path and what lies between them. `grown` is how much the counters of each host
 /// grew; the namespace of the host at `n` has the number `n`.
 pub fn account_path(outcome: &Outcome, grown: &Snapshot, path: &HostPath) -> Account {
-    let hearing = Hearing::on_path(outcome, grown, false, Some(path));
-    let is_wary = hearing.others > 0 && !hearing.fits();
-    let hearing = if is_wary { Hearing::on_path(outcome, grown, true, Some(path)) } else { hearing };
+    let by_counters = || {
+        let hearing = Hearing::on_path(outcome, grown, false, Some(path));
+        let is_wary = hearing.others > 0 && !hearing.fits();
+        if is_wary { Hearing::on_path(outcome, grown, true, Some(path)) } else { hearing }
+    };
+    let hearing = Hearing::of_flow(outcome, grown, path).unwrap_or_else(by_counters);
     let mut account = hearing.judge();
     // That nothing was lost between two hosts is known too, and says in which order they are passed.
     for link in path.links_out() {

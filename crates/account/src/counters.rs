@@ -1,6 +1,6 @@
 //! What the kernel and the programs counted: plain numbers, as somebody read them.
 
-use crate::{Place, Way};
+use crate::{Flow, Place, Way};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,9 @@ pub struct Space {
     /// Whether the next hop towards the other side has a hardware address; `None` if none is needed, or
     /// nobody can tell.
     pub neighbour_found: Option<bool>,
+    /// What its interfaces saw pass of the trial's own flow; `None` where that is not to be seen.
+    #[serde(default)]
+    pub flow: Option<Flow>,
 }
 
 /// Whose packets rules of a firewall may drop.
@@ -304,7 +307,8 @@ impl Space {
             .devices
             .as_ref()
             .map(|devices| devices.iter().map(|device| device.since(old(device).unwrap_or(&none))).collect());
-        Self { stack: self.stack.since(&before.stack), devices, ..self.clone() }
+        let flow = self.flow.zip(before.flow).map(|(now, then)| now.since(&then));
+        Self { stack: self.stack.since(&before.stack), devices, flow, ..self.clone() }
     }
 }
 

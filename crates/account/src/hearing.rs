@@ -7,6 +7,7 @@
 
 mod remainder;
 
+use crate::flow;
 use crate::hops::HostPath;
 use crate::outcome::Account;
 use crate::{Bars, Ledger, Outcome, Place, Role, Site, Snapshot, Space, Way};
@@ -59,8 +60,40 @@ impl<'a> Hearing<'a> {
         wary: bool,
         path: Option<&'a HostPath>,
     ) -> Self {
-        let mut hearing = Self {
-            ledger: outcome.ledger(),
+        let mut hearing = Self::with(outcome.ledger(), outcome, grown, wary, path);
+        hearing.hear();
+        hearing.links();
+        hearing
+    }
+
+    /// What counters of several hosts say of packets of a flow that each host counted too; `None` where one did not.
+    pub(crate) fn of_flow(outcome: &'a Outcome, grown: &'a Snapshot, path: &'a HostPath) -> Option<Self> {
+        let claims = |wary| {
+            let mut hearing = Self::with(Ledger::of_claims(), outcome, grown, wary, Some(path));
+            hearing.hear();
+            hearing.ledger.claims()
+        };
+        let listens = grown.target.is_some() && !outcome.closed;
+        let placed = flow::places(path, &grown.spaces, &claims(false), &claims(true), listens)?;
+        let mut hearing = Self::with(outcome.ledger(), outcome, grown, false, Some(path));
+        hearing.withheld.insert(Place::Unexplained, placed.unplaced);
+        for ((site, of), packets) in placed.at {
+            hearing.ledger.hear(Some(of));
+            hearing.ledger.claim(site, packets);
+        }
+        hearing.ledger.hear(None);
+        Some(hearing)
+    }
+
+    fn with(
+        ledger: Ledger,
+        outcome: &'a Outcome,
+        grown: &'a Snapshot,
+        wary: bool,
+        path: Option<&'a HostPath>,
+    ) -> Self {
+        Self {
+            ledger,
             outcome,
             grown,
             over: 0,
@@ -71,14 +104,15 @@ impl<'a> Hearing<'a> {
             others: 0,
             withheld: BTreeMap::new(),
             path,
-        };
-        hearing.programs();
-        hearing.target_sockets();
-        hearing.stacks();
-        hearing.queues();
-        hearing.differences();
-        hearing.links();
-        hearing
+        }
+    }
+
+    fn hear(&mut self) {
+        self.programs();
+        self.target_sockets();
+        self.stacks();
+        self.queues();
+        self.differences();
     }
 
     /// Places that got packets so far.

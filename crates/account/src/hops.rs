@@ -71,7 +71,7 @@ impl HostPath {
     }
 }
 
-fn link(at: usize, way: Way) -> u64 {
+pub(crate) fn link(at: usize, way: Way) -> u64 {
     LINKS + 2 * at as u64 + u64::from(way == Way::Back)
 }
 
@@ -119,6 +119,7 @@ mod tests {
             drops_leaving: Bars::Nothing,
             source_is_own: false,
             neighbour_found: Some(true),
+            flow: None,
         }
     }
 
@@ -164,5 +165,93 @@ mod tests {
         for key in found.iter().map(|(key, _)| key.as_str()) {
             assert!(Site::of_key(key).is_some(), "{key}");
         }
+    }
+
+    /// A path as the one above, with what passed of the flow: a router that others send strays to, and what answers.
+    fn with_flows(
+        strays: u64,
+        router: crate::Flow,
+        target: crate::Flow,
+        netfilter: u64,
+    ) -> BTreeMap<String, u64> {
+        let of_router = Stack {
+            received: 1900,
+            forwarded: 1900,
+            transmitted: 1900,
+            no_ports: strays,
+            ..Stack::default()
+        };
+        let of_target = Stack {
+            received: target.came_out + strays,
+            delivered: target.came_out + strays - netfilter,
+            no_ports: strays,
+            udp_read: target.came_out - netfilter,
+            ..Stack::default()
+        };
+        let (between, far) = (
+            vec![device(Way::Back, 9000, 9000), device(Way::Out, 9000, 8000)],
+            vec![device(Way::Back, 7000, 7000)],
+        );
+        let spaces = vec![
+            Space { flow: Some(router), ..space(0, Role::Between, of_router, between) },
+            Space { flow: Some(target), drops_arriving: Bars::Ours, ..space(1, Role::Far, of_target, far) },
+        ];
+        let grown = Snapshot { spaces, target: Some(TargetSockets::default()), ..Snapshot::default() };
+        let came = router.left_back;
+        let hosts = vec!["router".into(), "target".into()];
+        let path = HostPath { senders: "west".into(), left: Some(1000), came, hosts };
+        let outcome = Outcome { offered: 1000, forwarded: came, ..Outcome::default() };
+        let mut found = account_path(&outcome, &grown, &path).lost_at;
+        found.retain(|_, packets| *packets > 0);
+        found
+    }
+
+    fn flow(came_out: u64, left_out: u64, came_back: u64, left_back: u64) -> crate::Flow {
+        crate::Flow { came_out, left_out, came_back, left_back }
+    }
+
+    #[test]
+    fn what_others_lose_on_the_way_is_not_the_trials_where_its_own_flow_is_counted() {
+        let found = with_flows(5000, flow(1000, 1000, 900, 900), flow(1000, 0, 0, 900), 100);
+        assert_eq!(
+            found,
+            [("target/netfilter".to_owned(), 100)].into(),
+            "strays at the router, and frames of others"
+        );
+        let found = with_flows(0, flow(1000, 1000, 950, 950), flow(950, 0, 0, 950), 0);
+        assert_eq!(found, [("router..target/between".to_owned(), 50)].into());
+        let found = with_flows(0, flow(1000, 1000, 1000, 930), flow(1000, 0, 0, 1000), 0);
+        assert_eq!(found, [("unexplained".to_owned(), 70)].into(), "no counter of the router says where");
+    }
+
+    #[test]
+    fn what_a_router_does_not_pass_back_is_lost_on_the_way_back() {
+        let mut of_router = Stack { received: 2000, forwarded: 2000, transmitted: 1900, ..Stack::default() };
+        let way = |router: crate::Flow, target: crate::Flow, stack: Stack| {
+            let devices = vec![device(Way::Back, 1000, 900), device(Way::Out, 1000, 1000)];
+            let spaces = vec![
+                Space { flow: Some(router), ..space(0, Role::Between, stack, devices) },
+                Space {
+                    flow: Some(target),
+                    ..space(1, Role::Far, Stack::default(), vec![device(Way::Back, 1000, 1000)])
+                },
+            ];
+            let grown = Snapshot { spaces, target: Some(TargetSockets::default()), ..Snapshot::default() };
+            let hosts = vec!["router".into(), "target".into()];
+            let path = HostPath { senders: "west".into(), left: Some(1000), came: 900, hosts };
+            let outcome = Outcome { offered: 1000, forwarded: 900, ..Outcome::default() };
+            let mut found = account_path(&outcome, &grown, &path).lost_at;
+            found.retain(|_, packets| *packets > 0);
+            found
+        };
+        let back = way(flow(1000, 1000, 1000, 900), flow(1000, 0, 0, 1000), of_router);
+        assert_eq!(back, [("router/return_netfilter".to_owned(), 100)].into());
+        let out = way(flow(1000, 900, 900, 900), flow(900, 0, 0, 900), of_router);
+        assert_eq!(out, [("router/netfilter".to_owned(), 100)].into());
+        // Two places that counted as many: nobody can tell which of them had the flow's.
+        of_router.header_errors = 100;
+        of_router.received = 2100;
+        let either = way(flow(1000, 900, 900, 900), flow(900, 0, 0, 900), of_router);
+        assert_eq!(either, [("unexplained".to_owned(), 100)].into());
     }
 }

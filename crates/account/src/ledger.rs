@@ -16,7 +16,11 @@ pub struct Ledger {
     by: BTreeMap<(Site, Option<u64>), u64>,
     /// Whose are heard now.
     heard: Option<u64>,
+    claims: Claims,
 }
+
+/// What was claimed, whatever was lost: at a place, on a way where that is known, by whose counters said so.
+pub(crate) type Claims = BTreeMap<((Place, Option<Way>), Option<u64>), u64>;
 
 /// What no place has claimed yet.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +29,31 @@ enum Left {
     Together(u64),
     /// It is.
     Apart { out: u64, back: u64 },
+    /// Claims alone are kept.
+    All,
 }
 
 impl Ledger {
     /// A loss of which the ways are not known.
     pub fn new(lost: u64) -> Self {
-        Self { lost, left: Left::Together(lost), at: BTreeMap::new(), by: BTreeMap::new(), heard: None }
+        Self {
+            lost,
+            left: Left::Together(lost),
+            at: BTreeMap::new(),
+            by: BTreeMap::new(),
+            heard: None,
+            claims: Claims::new(),
+        }
+    }
+
+    /// One that gives every claim all that it asks for, and keeps them.
+    pub(crate) fn of_claims() -> Self {
+        Self { left: Left::All, ..Self::new(u64::MAX) }
+    }
+
+    /// What was claimed of it.
+    pub(crate) fn claims(self) -> Claims {
+        self.claims
     }
 
     /// A loss of which so many were lost before the target's program had them, at most all.
@@ -48,6 +71,7 @@ impl Ledger {
     pub fn left(&self, way: Option<Way>) -> u64 {
         match (self.left, way) {
             (Left::Together(left), _) => left,
+            (Left::All, _) => u64::MAX,
             (Left::Apart { out, back }, None) => out + back,
             (Left::Apart { out, .. }, Some(Way::Out)) => out,
             (Left::Apart { back, .. }, Some(Way::Back)) => back,
@@ -68,6 +92,7 @@ impl Ledger {
     pub fn claim(&mut self, site: Site, packets: u64) -> u64 {
         let left = match &mut self.left {
             Left::Together(left) => left,
+            Left::All => return self.keep(site.place, Some(site.way), packets),
             Left::Apart { out, .. } if site.way == Way::Out => out,
             Left::Apart { back, .. } => back,
         };
@@ -80,11 +105,21 @@ impl Ledger {
         got
     }
 
+    fn keep(&mut self, place: Place, way: Option<Way>, packets: u64) -> u64 {
+        if packets > 0 {
+            *self.claims.entry(((place, way), self.heard)).or_default() += packets;
+        }
+        packets
+    }
+
     /// The same where nobody can tell the way: what is left on the way out goes first.
     pub fn claim_either(&mut self, place: Place, packets: u64) -> u64 {
+        if matches!(self.left, Left::All) {
+            return self.keep(place, None, packets);
+        }
         let out = self.claim(Site::out(place), packets);
         match self.left {
-            Left::Together(_) => out,
+            Left::Together(_) | Left::All => out,
             Left::Apart { .. } => out + self.claim(Site::back(place), packets - out),
         }
     }

@@ -319,6 +319,7 @@ mod tests {
                 drops_leaving: crate::Bars::Nothing,
                 source_is_own: false,
                 neighbour_found: None,
+                flow: None,
             };
             let target = Some(TargetSockets { drops, ..TargetSockets::default() });
             let grown = Snapshot { spaces: vec![space], target, ..Snapshot::default() };

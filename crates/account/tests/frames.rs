@@ -29,6 +29,7 @@ fn space(id: u64, role: Role, devices: Vec<Device>) -> Space {
         drops_leaving: Bars::Nothing,
         source_is_own: false,
         neighbour_found: None,
+        flow: None,
     }
 }
 

@@ -154,6 +154,7 @@ fn grown(
         drops_leaving: Bars::Nothing,
         source_is_own: false,
         neighbour_found: Some(true),
+        flow: None,
     };
     let device = |received, transmitted, filter_drops| Device {
         name: "eth".into(),

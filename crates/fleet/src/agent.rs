@@ -5,8 +5,10 @@ mod performer;
 
 use crate::bus::{Bus, Login, bytes_of};
 use crate::clock;
-use crate::grant::{self, Ceiling, Duty, Signed};
-use crate::wire::{self, Alive, Answer, Arm, Clock, Go, Look, Observe, Open, Revoked, Who};
+use crate::grant::{self, Ceiling, Duty, Questions, Signed};
+use crate::wire::{
+    self, Agreed, Alive, Answer, Arm, Clock, Consents, Go, Look, Observe, Open, Question, Revoked, Who,
+};
 use async_nats::{Message, Subscriber};
 use dropline_failure::{Failure, quoted_path};
 use dropline_traffic::{Lease, Means, Starter};
@@ -17,6 +19,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +36,8 @@ const FIRST_LEASE: Duration = Duration::from_secs(2);
 const TOO_LATE_NS: i64 = 5_000_000;
 /// A session whose coordinator is silent for so long is over.
 pub(crate) const FORGOTTEN: Duration = Duration::from_secs(5);
+/// Questions for consent that are remembered: of those that several coordinators have asked.
+const QUESTIONS: usize = 16;
 /// How often that is looked at, and whether the agent shall end.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 
@@ -156,6 +161,10 @@ struct Heard {
     shown: BTreeSet<String>,
     /// Grants that hold no more, as was heard since the start.
     revoked: Vec<String>,
+    /// What consent was asked with.
+    questions: Questions,
+    /// Where the session sends to, where that is another host's.
+    far: Option<SocketAddr>,
     /// Ends what the session has under way.
     stop: Arc<AtomicBool>,
 }
@@ -320,7 +329,9 @@ impl Listener<'_> {
             "open" | "limit" => read::<Open>(&message).map(|open| open.id),
             "arm" => read::<Arm>(&message).map(|arm| arm.id),
             "observe" => read::<Observe>(&message).map(|observe| observe.id),
-            "look" => read::<Look>(&message).map(|look| look.id),
+            "look" | "asks" => read::<Look>(&message).map(|look| look.id),
+            "consent" => read::<Consents>(&message).map(|asks| asks.id),
+            "agreed" => read::<Agreed>(&message).map(|agreed| agreed.id),
             _ => None,
         };
         if meant.is_some_and(|id| id != self.settings.id) {
@@ -336,6 +347,19 @@ impl Listener<'_> {
             }),
             "look" => read::<Look>(&message).map(|look| {
                 let _ = self.looks.send(observer::Task::Look(look, tell));
+                None
+            }),
+            "consent" => read::<Consents>(&message).map(|asks| {
+                let _ = self.looks.send(observer::Task::Consent(asks, tell));
+                None
+            }),
+            "asks" => {
+                let _ = tell.send(bytes_of(&Answer::Done(self.question())));
+                Some(None)
+            }
+            "agreed" => read::<Agreed>(&message).map(|agreed| {
+                self.agreed(&agreed);
+                let _ = tell.send(bytes_of(&Answer::Done(())));
                 None
             }),
             "close" => read::<Alive>(&message).map(|alive| {
@@ -367,10 +391,31 @@ impl Listener<'_> {
             let _ = tell.send(bytes_of(&Answer::<()>::Busy));
             return None;
         }
-        let (revoked, shown) = (std::mem::take(&mut heard.revoked), std::mem::take(&mut heard.shown));
-        let alive = Some(Instant::now());
-        *heard = Heard { session: Some(open.session.clone()), alive, revoked, shown, ..Heard::default() };
+        let before = std::mem::take(&mut *heard);
+        let Heard { revoked, shown, questions, .. } = before;
+        let (session, alive) = (Some(open.session.clone()), Some(Instant::now()));
+        *heard = Heard { session, alive, revoked, shown, questions, ..Heard::default() };
         Some(Task::Open(Box::new(open), Arc::clone(&heard.stop), tell))
+    }
+
+    /// What consent is asked with now.
+    fn question(&self) -> Question {
+        let asked = crate::keys::id();
+        let questions = &mut self.shared.heard().questions;
+        questions.truncate(QUESTIONS - 1);
+        questions.push_front((asked.clone(), Instant::now()));
+        Question { asked, sent: self.shared.lease.sent() }
+    }
+
+    /// The target's host consents for longer, where it does.
+    fn agreed(&self, agreed: &Agreed) {
+        let heard = self.shared.heard();
+        let Some(far) = heard.far.filter(|_| heard.session.as_ref() == Some(&agreed.session)) else { return };
+        let ceiling = &self.settings.ceiling;
+        if let Ok(until) = grant::consented(&agreed.consents, far, &agreed.session, ceiling, &heard.questions)
+        {
+            self.shared.lease.still_agree(until);
+        }
     }
 
     fn who(&self) -> Who {
@@ -436,7 +481,7 @@ mod tests {
     /// An agent that is armed, and hears of a start that is so far ahead.
     fn told(ahead_ns: i64) -> (Shared, Option<Instant>) {
         let shared = Shared::new();
-        shared.lease.begin(FIRST_LEASE, None, None);
+        shared.lease.begin(FIRST_LEASE, None);
         shared.heard().starts_ns = Some(clock::monotonic_ns() + ahead_ns);
         let starts = shared.ready();
         (shared, starts)
@@ -455,7 +500,7 @@ mod tests {
     #[test]
     fn an_agent_that_is_armed_and_hears_no_more_gives_up_with_its_lease() {
         let shared = Shared::new();
-        shared.lease.begin(Duration::from_millis(30), None, None);
+        shared.lease.begin(Duration::from_millis(30), None);
         assert_eq!(shared.ready(), None);
         assert!(!shared.heard().missed);
     }

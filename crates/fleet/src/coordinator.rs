@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
 
 /// So long agents are listened for.
 const WHO_LASTS: Duration = Duration::from_millis(500);
@@ -39,6 +40,8 @@ const ARMED_WITHIN: Duration = Duration::from_secs(10);
 const EXCHANGES: usize = 8;
 /// From one word to the next that we are there.
 const RENEWED_EVERY: Duration = Duration::from_millis(100);
+/// From one question for consent to the next: several before the last answer is over.
+const CONSENTED_EVERY: Duration = Duration::from_millis(200);
 /// From saying when a trial starts to its start.
 const AHEAD: Duration = Duration::from_millis(80);
 /// An agent that answers nothing for so long is not there any more.
@@ -60,12 +63,29 @@ pub struct Fleet {
     local: Option<Local>,
     /// Who measures, once that is known.
     on: Mutex<Option<String>>,
+    /// Which of several targets' sessions the agents take part in.
+    active: Arc<Mutex<Option<Active>>>,
+}
+
+/// A session that agents take part in.
+struct Active {
+    session: String,
+    /// Their names, and those of agents that observe.
+    names: Vec<String>,
 }
 
 impl Fleet {
     /// Those of the agents at a server that were chosen.
     pub fn at(bus: Bus, selection: Selection, grants: Vec<Signed>) -> Self {
-        Self { bus: Arc::new(bus), selection, grants, observe: Vec::new(), local: None, on: Mutex::default() }
+        Self {
+            bus: Arc::new(bus),
+            selection,
+            grants,
+            observe: Vec::new(),
+            local: None,
+            on: Mutex::default(),
+            active: Arc::default(),
+        }
     }
 
     /// With agents that observe trials: these names, in the order of the way to the target.
@@ -88,6 +108,7 @@ impl Fleet {
             observe: Vec::new(),
             local: Some(local),
             on: Mutex::default(),
+            active: Arc::default(),
         })
     }
 
@@ -97,7 +118,11 @@ impl Fleet {
     /// If the server cannot be asked.
     pub fn who(&self) -> Result<Vec<Who>, Failure> {
         let awaited = self.local.as_ref().map(|local| local.agents() as usize);
-        who(&self.bus, awaited)
+        let there = who(&self.bus, awaited)?;
+        if let Some(local) = self.local.as_ref().filter(|local| there.len() >= local.agents() as usize) {
+            local.forget_keys();
+        }
+        Ok(there)
     }
 
     /// Says to all that a grant holds no more; returns what those say who heard.
@@ -136,7 +161,12 @@ impl Fleet {
 
     /// The agents that observe, as they are there.
     fn observers(&self, there: &[Who]) -> Result<Vec<(String, String)>, Failure> {
-        let one = |name: &String| {
+        let one = |(at, name): (usize, &String)| {
+            if self.observe[..at].contains(name) {
+                return Err(
+                    Failure::usage(format!("--observe names {name} twice")).advice("name each host once")
+                );
+            }
             let all: Vec<&Who> = there.iter().filter(|who| who.name == *name).collect();
             alone(all.iter().copied())?;
             let spoken = all.first().filter(|who| wire::is_spoken(&who.schema));
@@ -145,7 +175,7 @@ impl Fleet {
                     .advice("dropline fleet list  shows who is there, and which version each is")
             })
         };
-        self.observe.iter().map(one).collect()
+        self.observe.iter().enumerate().map(one).collect()
     }
 
     fn chosen_of(&self, there: &[Who]) -> Result<Vec<(Who, u32)>, Failure> {
@@ -264,7 +294,8 @@ impl Elsewhere for Fleet {
             })
             .collect();
         let results = self.bus.subscribe(wire::result(&session, "*"))?;
-        let renewing = renewing(&self.bus, &session);
+        let renewed = Arc::default();
+        let renewing = [renewing(&self.bus, &session), consenting(&self.bus, &session, &renewed)];
         let ours = clock::whose();
         let agents = chosen.into_iter().zip(opens).map(|((who, _), open)| {
             let has_our_clock = ours.is_some() && who.clock == ours;
@@ -272,6 +303,7 @@ impl Elsewhere for Fleet {
         });
         let mut coordinator = Coordinator {
             bus: Arc::clone(&self.bus),
+            active: Arc::clone(&self.active),
             session,
             agents: agents.collect(),
             next: opening.first_trial,
@@ -279,12 +311,13 @@ impl Elsewhere for Fleet {
             profile: profile.clone(),
             is_counted_there: target.is_counted_there(),
             is_local: self.local.is_some(),
-            is_ipv4: target.to_string().matches(':').count() < 3,
+            is_ipv4: target.address()?.is_none_or(|address| address.ip().to_canonical().is_ipv4()),
             observers,
             starts_together: target.starts_together(),
             patience: if target.starts_together() { Duration::ZERO } else { opening.patience },
             opening: opening.clone(),
             results,
+            renewed,
             renewing,
         };
         let ready = coordinator.opened()?;
@@ -388,9 +421,38 @@ fn renewing(bus: &Arc<Bus>, session: &str) -> JoinHandle<()> {
     })
 }
 
+/// Has the target's host say again and again that it consents, until it is aborted; each agent has a question of its own.
+fn consenting(bus: &Arc<Bus>, session: &str, renewed: &Arc<Mutex<Renewed>>) -> JoinHandle<()> {
+    let (client, renewed) = (bus.client().clone(), Arc::clone(renewed));
+    let alive = bytes_of(&Alive { session: session.to_owned() });
+    bus.runtime().spawn(async move {
+        let mut every = tokio::time::interval(CONSENTED_EVERY);
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            let (observers, agents) = {
+                let renewed = renewed.lock().unwrap_or_else(PoisonError::into_inner);
+                (renewed.observers.clone(), renewed.agents.clone())
+            };
+            if !observers.is_any() {
+                continue;
+            }
+            let each = agents.iter().map(|[name, id]| observers.renew(&client, name, id));
+            // Who does not answer may be there again before the last word is over; what leads elsewhere ends it at once.
+            let led = join_all(each).await.into_iter().find_map(|one| one.err().filter(|why| !why.is_absent));
+            if let Some(why) = led {
+                renewed.lock().unwrap_or_else(PoisonError::into_inner).led = Some(why.failure);
+                let _ = client.publish(wire::STOP, alive.clone().into()).await;
+                return;
+            }
+        }
+    })
+}
+
 /// A session under way.
 struct Coordinator {
     bus: Arc<Bus>,
+    active: Arc<Mutex<Option<Active>>>,
     session: String,
     agents: Vec<AgentOf>,
     /// Number of the next trial.
@@ -411,7 +473,17 @@ struct Coordinator {
     patience: Duration,
     opening: Opening,
     results: Subscriber,
-    renewing: JoinHandle<()>,
+    /// Whose consent is renewed, for whom.
+    renewed: Arc<Mutex<Renewed>>,
+    renewing: [JoinHandle<()>; 2],
+}
+
+/// Who observes, who sends, by names and ids, and what led packets elsewhere.
+#[derive(Default)]
+struct Renewed {
+    observers: Observers,
+    agents: Vec<[String; 2]>,
+    led: Option<Failure>,
 }
 
 /// An agent of a session.
@@ -424,8 +496,17 @@ struct AgentOf {
 
 impl Coordinator {
     async fn open_each(&mut self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
-        let consents = self.observers.observe(&self.bus, &[]).await?;
-        self.agents.iter_mut().for_each(|agent| agent.open.consents.clone_from(&consents));
+        if self.observers.is_any() {
+            self.observers.observe(&self.bus, &[]).await?;
+            let (observers, client) = (&self.observers, self.bus.client());
+            let each =
+                self.agents.iter().map(|agent| observers.consents(client, &agent.name, &agent.open.id));
+            let consents: Vec<_> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
+            self.agents.iter_mut().zip(consents).for_each(|(agent, consents)| agent.open.consents = consents);
+            let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            let agents = self.agents.iter().map(|agent| [agent.name.clone(), agent.open.id.clone()]);
+            (renewed.observers, renewed.agents) = (self.observers.clone(), agents.collect());
+        }
         let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
         let ready: Vec<Ready> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
         if self.observers.is_any() {
@@ -439,6 +520,7 @@ impl Coordinator {
 
     /// Has all open the target. Agents whose coordinator was killed are free when they have not heard of it for long enough.
     fn opened(&mut self) -> Result<Vec<Ready>, Failure> {
+        self.take_over();
         let until = Instant::now() + FORGOTTEN + Duration::from_secs(1);
         loop {
             let (bus, next) = (Arc::clone(&self.bus), self.next);
@@ -505,7 +587,7 @@ impl Coordinator {
     /// Has all ready for a trial, however often one of them has to be asked.
     fn armed(&mut self, arm: &mut Arm) -> Result<(Vec<Offset>, Looks), Failure> {
         let until = Instant::now() + ARMED_WITHIN;
-        let mut is_open = true;
+        let mut is_open = !self.take_over();
         loop {
             self.attempts += 1;
             let bus = Arc::clone(&self.bus);
@@ -538,6 +620,33 @@ impl Coordinator {
                 }
             }
         }
+    }
+
+    /// Ends the session of another target of this measurement, where one is under way: agents take part in one at a time. Whether ours
+    /// is to be opened again.
+    fn take_over(&mut self) -> bool {
+        let names = self.names();
+        let ours = Active { session: self.session.clone(), names };
+        let before = self.active.lock().unwrap_or_else(PoisonError::into_inner).replace(ours);
+        let other = before.filter(|before| before.session != self.session);
+        other.as_ref().inspect(|other| self.close(other)).is_some()
+    }
+
+    /// All that take part.
+    fn names(&mut self) -> Vec<String> {
+        let observers = self.observers.each().iter().map(|observer| observer.name.clone());
+        let mut names: Vec<String> = observers.collect();
+        names.extend(self.agents.iter().map(|agent| agent.name.clone()));
+        names
+    }
+
+    fn close(&self, Active { session, names }: &Active) {
+        let alive = bytes_of(&Alive { session: session.clone() });
+        let close = names.iter().map(|name| {
+            let patience = Duration::from_secs(2);
+            ask::<Answer<()>>(self.bus.client(), wire::ask(name, "close"), alive.clone(), patience)
+        });
+        self.bus.runtime().block_on(join_all(close));
     }
 
     fn stop_all(&self) {
@@ -645,6 +754,9 @@ impl Measurer for Coordinator {
         let said = now_utc();
         self.next += 1;
         let mut performed = self.collect(arm.attempt, input)?;
+        if let Some(led) = self.renewed.lock().unwrap_or_else(PoisonError::into_inner).led.take() {
+            return Err(led);
+        }
         if self.observers.is_any() {
             self.observers.name_places(&mut performed);
         }
@@ -653,7 +765,7 @@ impl Measurer for Coordinator {
             let after = self.bus.runtime().block_on(self.observers.look_after(&self.bus));
             let is_ipv4 = self.is_ipv4;
             let (one_way, packet) = (self.is_counted_there, self.profile.packet);
-            self.observers.account(&mut trial, before, after, one_way, packet, is_ipv4);
+            self.observers.account(&mut trial, before, after, one_way, packet, is_ipv4)?;
         }
         if self.starts_together {
             trial.elapsed = begun.elapsed();
@@ -698,19 +810,10 @@ impl Coordinator {
 
 impl Drop for Coordinator {
     fn drop(&mut self) {
-        self.renewing.abort();
-        let alive = bytes_of(&Alive { session: self.session.clone() });
-        let observers = self.observers.each().iter().map(|observer| observer.name.clone());
-        let all: Vec<String> = self.agents.iter().map(|agent| agent.name.clone()).chain(observers).collect();
-        let close = all.iter().map(|name| {
-            ask::<Answer<()>>(
-                self.bus.client(),
-                wire::ask(name, "close"),
-                alive.clone(),
-                Duration::from_secs(2),
-            )
-        });
-        self.bus.runtime().block_on(join_all(close));
+        self.renewing.iter().for_each(JoinHandle::abort);
+        let ours = Active { session: self.session.clone(), names: self.names() };
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).take_if(|one| one.session == ours.session);
+        self.close(&ours);
     }
 }
 

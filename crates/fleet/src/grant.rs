@@ -7,9 +7,9 @@ use dropline_failure::Failure;
 use dropline_trial::time_of;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is allowed, as it is signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,7 +211,7 @@ pub(crate) fn revoked(signed: &Signed, ceiling: &Ceiling) -> Option<String> {
     is_so.then_some(revoked.revoke)
 }
 
-/// What the host of a target agrees to: that the agents of one session send load at one address of it.
+/// What the host of a target agrees to: that one agent, in one session, sends load at one address of it for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Consent {
@@ -219,42 +219,47 @@ struct Consent {
     issuer: String,
     session: String,
     consents_to: SocketAddr,
-    not_after: i64,
+    /// What the agent that sends asked with, as nobody did before: an answer from before is none to it.
+    asked: String,
 }
 
-/// A consent holds for so long: a session that is opened later asks again.
-const CONSENT_HOLDS_S: i64 = 24 * 3600;
+/// A consent holds for so long after it was asked for, by the clock of the agent that sends.
+pub(crate) const CONSENT_HOLDS: Duration = Duration::from_secs(1);
+
+/// What an agent asked consent with, and when: the latest first.
+pub(crate) type Questions = VecDeque<(String, Instant)>;
 
 /// The consent of this host, where its agent's configuration has that address among what it `consents` to; signed by the key that
 /// the agent has for the server.
 pub(crate) fn consent(
     target: SocketAddr,
     session: &str,
+    asked: &str,
     ceiling: &Ceiling,
     key: Option<&KeyPair>,
-    now: i64,
 ) -> Option<Signed> {
     let key = key.filter(|_| is_in(target, &ceiling.consents))?;
     let consent = Consent {
         issuer: key.public_key(),
         session: session.into(),
         consents_to: target,
-        not_after: now.saturating_add(CONSENT_HOLDS_S),
+        asked: asked.into(),
     };
     sign_as(CONSENT, serde_json::to_string(&consent).expect("it is JSON"), key).ok()
 }
 
-/// Whether the host of an address consented to what this session sends there, as somebody says whom this agent believes.
+/// Until when the host of an address consents to what this session sends there, as somebody says whom this agent believes, who
+/// was asked by it.
 ///
 /// # Errors
-/// If it did not, in words.
+/// If it does not, in words.
 pub(crate) fn consented(
     signed: &[Signed],
     target: SocketAddr,
     session: &str,
     ceiling: &Ceiling,
-    now: i64,
-) -> Result<(), Failure> {
+    questions: &Questions,
+) -> Result<Instant, Failure> {
     let mut why = format!("no agent on the host of {target} consents to it");
     for signed in signed {
         let Ok(consent) = serde_json::from_str::<Consent>(&signed.grant) else { continue };
@@ -262,6 +267,7 @@ pub(crate) fn consented(
             continue;
         }
         let is_believed = ceiling.consenters.get(&consent.issuer).is_some_and(|ranges| is_in(target, ranges));
+        let asked = questions.iter().find(|(word, _)| *word == consent.asked);
         if !is_believed {
             why = format!(
                 "{} consents for the host of {target}, and this agent does not believe it",
@@ -271,16 +277,23 @@ pub(crate) fn consented(
             why = format!(
                 "the consent of the host of {target} was not signed by its agent, or was changed since"
             );
-        } else if now > consent.not_after {
-            why = format!("the consent of the host of {target} has expired");
+        } else if let Some(until) = asked.map(|(_, at)| *at + CONSENT_HOLDS)
+            && until > Instant::now()
+        {
+            return Ok(until);
         } else {
-            return Ok(());
+            why = format!("the consent of the host of {target} is of another time");
         }
     }
-    Err(Failure::environment(format!("refused: {target} is on another host: {why}")).advice(
+    Err(not_consented(&why, target))
+}
+
+/// Nothing is sent to an address, for its host does not consent, or not any more.
+pub(crate) fn not_consented(why: &str, target: SocketAddr) -> Failure {
+    Failure::environment(format!("refused: {target} is on another host: {why}")).advice(
         "an agent on that host consents where its --config has the address under consents and \"observe\" under may; name that \
          agent by --observe, and its public key, with the address, under consenters in the --config of each agent that sends",
-    ))
+    )
 }
 
 /// Before what an agent signs with the key by which it logs in. A server asks for a signature of a text of its own choice, and no
@@ -524,37 +537,41 @@ mod tests {
             ..Ceiling::default()
         };
         let (here, elsewhere) = (believes("10.78.0.2:7007"), believes("10.78.0.3"));
-        let signed = consent(target, "s1", &there, Some(&key), 100).unwrap();
-        let said = |signed: &Signed, target: &str, session: &str, now: i64, here: &Ceiling| {
-            consented(std::slice::from_ref(signed), target.parse().unwrap(), session, here, now)
+        let questions: Questions = [("q1".to_owned(), Instant::now())].into();
+        let old: Questions = [("q1".to_owned(), Instant::now().checked_sub(CONSENT_HOLDS).unwrap())].into();
+        let others: Questions = [("q2".to_owned(), Instant::now())].into();
+        let signed = consent(target, "s1", "q1", &there, Some(&key)).unwrap();
+        let said = |signed: &Signed, target: &str, session: &str, asked: &Questions, here: &Ceiling| {
+            consented(std::slice::from_ref(signed), target.parse().unwrap(), session, here, asked)
         };
-        assert!(said(&signed, "10.78.0.2:7007", "s1", 100, &here).is_ok());
-        let late = 101 + CONSENT_HOLDS_S;
+        let until = said(&signed, "10.78.0.2:7007", "s1", &questions, &here).unwrap();
+        assert_eq!(until, questions[0].1 + CONSENT_HOLDS, "counted from the question, not from the answer");
         let other = Signed { grant: signed.grant.replace(":7007", ":7008"), ..signed.clone() };
         // As a server has it that asks the agent to sign a text by which it logs in.
         let asked_for = sign(signed.grant.clone(), &key).unwrap();
-        for (signed, target, session, now, here) in [
-            (&signed, "10.78.0.2:7008", "s1", 100, &here),
-            (&signed, "10.78.0.3:7007", "s1", 100, &here),
-            (&signed, "10.78.0.2:7007", "s2", 100, &here),
-            (&signed, "10.78.0.2:7007", "s1", late, &here),
-            (&signed, "10.78.0.2:7007", "s1", 100, &Ceiling::default()),
-            (&signed, "10.78.0.2:7007", "s1", 100, &elsewhere),
-            (&asked_for, "10.78.0.2:7007", "s1", 100, &here),
-            (&other, "10.78.0.2:7008", "s1", 100, &here),
+        for (signed, target, session, asked, here) in [
+            (&signed, "10.78.0.2:7008", "s1", &questions, &here),
+            (&signed, "10.78.0.3:7007", "s1", &questions, &here),
+            (&signed, "10.78.0.2:7007", "s2", &questions, &here),
+            (&signed, "10.78.0.2:7007", "s1", &old, &here),
+            (&signed, "10.78.0.2:7007", "s1", &others, &here),
+            (&signed, "10.78.0.2:7007", "s1", &questions, &Ceiling::default()),
+            (&signed, "10.78.0.2:7007", "s1", &questions, &elsewhere),
+            (&asked_for, "10.78.0.2:7007", "s1", &questions, &here),
+            (&other, "10.78.0.2:7008", "s1", &questions, &here),
         ] {
             assert_eq!(
-                said(signed, target, session, now, here).unwrap_err().exit_code(),
+                said(signed, target, session, asked, here).unwrap_err().exit_code(),
                 4,
                 "{target} {session}"
             );
         }
         assert_eq!(
-            consent(target, "s1", &Ceiling::default(), Some(&key), 100),
+            consent(target, "s1", "q1", &Ceiling::default(), Some(&key)),
             None,
             "nothing said is no consent"
         );
-        assert_eq!(consent("10.78.0.2:7008".parse().unwrap(), "s1", &there, Some(&key), 100), None);
+        assert_eq!(consent("10.78.0.2:7008".parse().unwrap(), "s1", "q1", &there, Some(&key)), None);
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub fn write(directory: &Path, listen: &str, agents: &[String]) -> Result<Vec<Pa
             "it has at most 32 letters, digits, - and _, and is neither \"coordinator\" nor \"issuer\"",
         ));
     }
+    if let Some(twice) =
+        (1..agents.len()).map(|at| &agents[at..]).zip(agents).find(|(behind, name)| behind.contains(name))
+    {
+        return Err(Failure::usage(format!("{:?} is named twice", twice.1))
+            .advice("each agent has a name and a key of its own: name each once"));
+    }
     let failed = |why: io::Error| {
         Failure::environment(format!("keys cannot be written to {}: {why}", quoted_path(directory)))
             .advice("name a directory that does not exist yet")
@@ -136,5 +142,8 @@ mod tests {
             let other = place.path().join("other");
             assert_eq!(write(&other, "x", &[wrong.into()]).unwrap_err().exit_code(), 2, "{wrong}");
         }
+        let twice = write(&place.path().join("other"), "x", &["a".into(), "b".into(), "a".into()]);
+        assert_eq!(twice.unwrap_err().exit_code(), 2);
+        assert!(!place.path().join("other").exists(), "nothing is left of it");
     }
 }

@@ -23,6 +23,25 @@ pub struct Local {
     agents: Vec<Started>,
     server: Started,
     directory: TempDir,
+    /// Locked as long as this process lives, however it ends.
+    _held: fs::File,
+}
+
+/// How the directories of such fleets are named, and the file in each that its process holds.
+const PREFIX: &str = "dropline-fleet-";
+const HELD: &str = "held";
+
+/// Removes what is left of fleets whose process was killed: nobody holds their directories.
+fn sweep(place: &Path) {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let is_ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
+    for entry in entries.filter(is_ours) {
+        // One that was just made has no such file yet, and one of somebody else cannot be opened.
+        let Ok(held) = fs::OpenOptions::new().write(true).open(entry.path().join(HELD)) else { continue };
+        if held.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 impl Local {
@@ -34,7 +53,10 @@ impl Local {
         let failed = |why: io::Error| {
             Failure::environment(format!("a fleet on this machine cannot be started: {why}"))
         };
-        let directory = tempfile::Builder::new().prefix("dropline-fleet-").tempdir().map_err(failed)?;
+        sweep(&std::env::temp_dir());
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().map_err(failed)?;
+        let held = fs::File::create(directory.path().join(HELD)).map_err(failed)?;
+        held.lock().map_err(failed)?;
         let names: Vec<String> = (1..=count).map(|number| format!("local-{number}")).collect();
         keys::write_in(directory.path(), "127.0.0.1:-1", &names).map_err(failed)?;
         let config = directory.path().join("server.conf");
@@ -55,6 +77,7 @@ impl Local {
             agents: Vec::new(),
             server,
             directory,
+            _held: held,
         };
         local.url = local.listening()?;
         for name in names {
@@ -65,6 +88,15 @@ impl Local {
             local.agents.push(spawn(&mut command, &log).map_err(failed)?);
         }
         Ok(local)
+    }
+
+    /// All have read their keys: nobody finds them on the disk, whatever becomes of this process.
+    pub(crate) fn forget_keys(&self) {
+        let keys = fs::read_dir(self.directory.path()).into_iter().flatten().flatten();
+        let is_key = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "nk");
+        for key in keys.map(|entry| entry.path()).filter(is_key) {
+            let _ = fs::remove_file(key);
+        }
     }
 
     /// How many agents there are.
@@ -134,6 +166,21 @@ fn first_url(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_is_swept_and_what_one_holds_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let fleet = |name: &str| {
+            let directory = place.path().join(format!("{PREFIX}{name}"));
+            fs::create_dir(&directory).unwrap();
+            (fs::File::create(directory.join(HELD)).unwrap(), directory)
+        };
+        let ((held, kept), (left, swept)) = (fleet("held"), fleet("left"));
+        held.lock().unwrap();
+        drop(left);
+        sweep(place.path());
+        assert!(kept.exists() && !swept.exists());
+    }
 
     #[test]
     fn the_port_of_a_server_is_read_from_what_it_writes() {

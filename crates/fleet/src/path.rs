@@ -3,9 +3,10 @@
 use crate::bus::{Bus, ask, bytes_of};
 use crate::grant::Signed;
 use crate::undone::{Undone, done};
-use crate::wire::{self, Look, Observe, Observing};
+use crate::wire::{self, Agreed, Consenting, Consents, Look, Observe, Observing, Question};
+use async_nats::Client;
 use dropline_account::{
-    AddressFamily, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,
+    AddressFamily, Flow, HostPath, Outcome, Place, Site, Snapshot, Way, account_path, truesize,
 };
 use dropline_failure::Failure;
 use dropline_trial::direction::host_and_place;
@@ -15,6 +16,10 @@ use futures_util::future::join_all;
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// Of so few packets nothing is said of a host that saw none.
+const A_FEW: u64 = 20;
+/// So long it may take to say whether a host consents.
+const CONSENT_LASTS: Duration = Duration::from_millis(300);
 /// So long a host may take to read its counters.
 const LOOK_LASTS: Duration = Duration::from_secs(5);
 
@@ -53,8 +58,8 @@ impl Observers {
         !self.each.is_empty()
     }
 
-    /// Has all see what their hosts count of packets from these addresses; returns what the target's host consents to.
-    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<Vec<Signed>, Undone> {
+    /// Has all see what their hosts count of packets from these addresses.
+    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<(), Undone> {
         let asked = self.each.iter().map(|observer| {
             let Observer { name, id, .. } = observer;
             let (id, session, target) = (id.clone(), self.session.clone(), self.target.clone());
@@ -66,7 +71,6 @@ impl Observers {
         for (observer, seen) in self.each.iter_mut().zip(&seen) {
             observer.has_target = seen.has_target;
         }
-        let consents = seen.into_iter().filter_map(|seen| seen.consent).collect();
         // The target is behind all others, however they were named.
         self.each.sort_by_key(|observer| observer.has_target);
         let at_target: Vec<&str> =
@@ -80,8 +84,44 @@ impl Observers {
                 .advice("name one agent for each host"),
                 is_absent: false,
             }),
-            _ => Ok(consents),
+            _ => Ok(()),
         }
+    }
+
+    /// What the target's host answers one agent that asks whether it consents; nothing where it does not, or anything leads packets
+    /// elsewhere at one of the hosts.
+    ///
+    /// # Errors
+    /// If something does, in words, or one of them does not answer.
+    pub(crate) async fn consents(&self, bus: &Client, agent: &str, id: &str) -> Result<Vec<Signed>, Undone> {
+        let look = Look { id: id.into(), session: self.session.clone() };
+        let question: Question =
+            done(ask(bus, wire::ask(agent, "asks"), bytes_of(&look), CONSENT_LASTS).await, agent)?;
+        let answers = self.each.iter().map(|Observer { name, id, .. }| {
+            let (session, question) = (self.session.clone(), question.clone());
+            let asks = Consents { id: id.clone(), session, agent: agent.into(), question };
+            let subject = wire::ask(name, "consent");
+            async move {
+                let answer: Consenting = done(ask(bus, subject, bytes_of(&asks), CONSENT_LASTS).await, name)?;
+                match answer.led {
+                    None => Ok(answer.consent),
+                    Some(what) => Err(led_elsewhere(name, &what)),
+                }
+            }
+        });
+        let answers: Vec<Option<Signed>> =
+            join_all(answers).await.into_iter().collect::<Result<_, Undone>>()?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Tells an agent that sends what the target's host says now.
+    ///
+    /// # Errors
+    /// As of [`consents`](Self::consents).
+    pub(crate) async fn renew(&self, bus: &Client, agent: &str, id: &str) -> Result<(), Undone> {
+        let consents = self.consents(bus, agent, id).await?;
+        let agreed = Agreed { id: id.into(), session: self.session.clone(), consents };
+        done(ask(bus, wire::ask(agent, "agreed"), bytes_of(&agreed), CONSENT_LASTS).await, agent)
     }
 
     /// What each has counted until now; nothing of one that does not answer.
@@ -136,6 +176,9 @@ impl Observers {
     }
 
     /// Gives what no agent placed to the hosts of the way, and to what lies between them.
+    ///
+    /// # Errors
+    /// If the target's host saw none of the packets: they went to another one.
     pub(crate) fn account(
         &self,
         trial: &mut Trial,
@@ -144,21 +187,43 @@ impl Observers {
         one_way: bool,
         packet: Packet,
         is_ipv4: bool,
-    ) {
-        let Some(places) = trial.lost_at.as_mut() else { return };
+    ) -> Result<(), Failure> {
+        let none = Flow::default();
+        let mut hosts = Vec::new();
+        let both = before.into_iter().zip(after);
+        let seen = self.each.iter().zip(both).map(|(observer, (before, after))| {
+            let grown = before.zip(after).map(|(before, after)| (after.since(&before), before, after));
+            (observer, grown)
+        });
+        for (observer, seen) in seen {
+            let flow = seen.as_ref().and_then(|(grown, ..)| grown.spaces.first()?.flow);
+            if flow != Some(none) || trial.offered < A_FEW {
+                hosts.push((observer, seen));
+            } else if observer.has_target {
+                let offered = trial.offered;
+                let why = format!("none of {offered} packets that left for it came");
+                return Err(led_elsewhere(&observer.name, &why).failure);
+            } else {
+                trial.caveats.push(Caveat::PlacesUnseen {
+                    what: format!("where agent {} stands on the way", observer.name),
+                    need: "none of the packets passed its host: leave it out of --observe, or name agents on the way".into(),
+                });
+            }
+        }
+        let Some(places) = trial.lost_at.as_mut() else { return Ok(()) };
         let mut spaces = Vec::new();
         let (mut together, mut unread, mut closed) = (Snapshot::default(), 0, false);
         let mut backlog = None;
-        for (at, (before, after)) in before.into_iter().zip(after).enumerate() {
-            let (Some(before), Some(after)) = (before, after) else {
+        let names: Vec<String> = hosts.iter().map(|(observer, _)| observer.name.clone()).collect();
+        for (at, (observer, seen)) in hosts.into_iter().enumerate() {
+            let Some((mut grown, before, after)) = seen else {
                 trial.caveats.push(Caveat::PlacesUnseen {
-                    what: format!("what the host of {} counted", self.each[at].name),
+                    what: format!("what the host of {} counted", observer.name),
                     need: "its agent did not answer after the trial".into(),
                 });
                 continue;
             };
-            let mut grown = after.since(&before);
-            if self.each[at].has_target {
+            if observer.has_target {
                 let family = if is_ipv4 { AddressFamily::V4 } else { AddressFamily::V6 };
                 let charge = u64::from(truesize(packet.payload_bytes(), family));
                 unread = after.target.map_or(0, |sockets| sockets.waiting_bytes).div_ceil(charge);
@@ -185,7 +250,7 @@ impl Observers {
                 .into_iter()
                 .flatten()
                 .fold(trial.forwarded, u64::saturating_add),
-            hosts: self.each.iter().map(|observer| observer.name.clone()).collect(),
+            hosts: names,
         };
         let outcome = Outcome {
             offered: trial.offered,
@@ -200,6 +265,7 @@ impl Observers {
         add(places, found.lost_at);
         trial.caveats.extend(found.caveats);
         trial.doubt_anew();
+        Ok(())
     }
 }
 
@@ -233,6 +299,18 @@ fn is_possible(seen: &Snapshot) -> bool {
         }
     }
     serde_json::to_value(seen).is_ok_and(|value| is_small(&value))
+}
+
+fn led_elsewhere(name: &str, what: &str) -> Undone {
+    let failure = Failure::environment(format!(
+        "refused: on the host of agent {name} packets to the target may be led elsewhere: {what}"
+    ));
+    Undone {
+        failure: failure.advice(
+            "nothing is sent to a host that did not consent: remove that, or measure where packets go to the target alone",
+        ),
+        is_absent: false,
+    }
 }
 
 fn impossible(name: &str) -> Undone {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Version of these messages; another major one is refused.
-pub(crate) const SCHEMA: &str = "dropline-fleet/3";
+pub(crate) const SCHEMA: &str = "dropline-fleet/4";
 
 /// Asked of all: who is there?
 pub(crate) const WHO: &str = "fleet.who";
@@ -26,7 +26,7 @@ pub(crate) const STOP: &str = "fleet.stop";
 /// Said to all: a grant holds no more.
 pub(crate) const REVOKE: &str = "fleet.revoke";
 
-/// What one agent is asked: `open`, `arm`, `clock`, `limit`, `observe`, `look` or `close`.
+/// What one agent is asked: `open`, `arm`, `clock`, `limit`, `asks`, `agreed`, `observe`, `consent`, `look` or `close`.
 pub(crate) fn ask(agent: &str, what: &str) -> String {
     format!("agent.{agent}.{what}")
 }
@@ -119,11 +119,49 @@ pub(crate) struct Observe {
 pub(crate) struct Observing {
     /// Whether its host has the target's address.
     pub(crate) has_target: bool,
-    /// That its host consents to them, where it does.
-    pub(crate) consent: Option<Signed>,
 }
 
-/// Asks it what was counted until now.
+/// Asks it whether its host consents now to what is sent, and leads none of it elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Consents {
+    /// Which agent is meant, as in [`Open`].
+    pub(crate) id: String,
+    pub(crate) session: String,
+    /// The agent that sends, by its name.
+    pub(crate) agent: String,
+    /// What it asks.
+    #[serde(flatten)]
+    pub(crate) question: Question,
+}
+
+/// What an agent that sends asks the target's host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Question {
+    /// A word that nobody used before, which a consent answers.
+    pub(crate) asked: String,
+    /// Datagrams that left until now.
+    pub(crate) sent: u64,
+}
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Consenting {
+    /// That its host consents, where it has the target's address and does.
+    pub(crate) consent: Option<Signed>,
+    /// What leads packets elsewhere there, in words.
+    pub(crate) led: Option<String>,
+}
+
+/// Tells an agent that sends what the target's host answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Agreed {
+    /// Which agent is meant, as in [`Open`].
+    pub(crate) id: String,
+    pub(crate) session: String,
+    pub(crate) consents: Vec<Signed>,
+}
+
+/// Asks an agent that observes what was counted until now, and one that sends for what it asks consent with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Look {
     /// Which agent is meant, as in [`Open`].

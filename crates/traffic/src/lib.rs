@@ -39,7 +39,7 @@ pub use losses::evidence::Watching;
 pub use losses::target_socket::TargetSocket;
 pub use means::{MeansError, ReceiveMeans, SendMeans};
 pub use packet::control;
-pub use packet::lease::Lease;
+pub use packet::lease::{Lease, Peak};
 pub use packet::together::{Starter, Together};
 pub use packet::trial_state::ClockStep;
 pub use placement::affinity::{self, AffinityError, Farewell, Seat, Signal, Started, start_with_us};

@@ -40,6 +40,8 @@ pub enum AgentState {
     Whole,
     /// It stopped before its time: it did not hear from who coordinates the trial any more, or was told to.
     Stopped,
+    /// It stopped before its time: the target's host consented no longer, or was not heard of.
+    NotConsented,
     /// It heard of the start too late, and sent nothing.
     NotStarted,
     /// Nothing was heard of it any more.
@@ -52,6 +54,9 @@ impl AgentState {
         match self {
             Self::Whole => "whole",
             Self::Stopped => "stopped early",
+            Self::NotConsented => {
+                "stopped early, for the target's host did not say any more that it consents"
+            }
             Self::NotStarted => "heard of the start too late",
             Self::Silent => "not heard of again",
         }

@@ -24,6 +24,7 @@ fn space(role: Role, stack: Stack, devices: Vec<Device>) -> Space {
         drops_leaving: Bars::Unseen,
         source_is_own: false,
         neighbour_found: Some(true),
+        flow: None,
     }
 }
 
@@ -195,6 +196,7 @@ fn what_waits_for_a_neighbour_is_named_as_what_remains() {
     let out = Device { transmitted: 2, ..device("near") };
     let near = Space {
         neighbour_found: Some(false),
+        flow: None,
         ..space(Role::Near, Stack { transmitted: 200, ..Stack::default() }, vec![out])
     };
     let account = account(&echo(200, 0), &seen(near));

@@ -32,6 +32,7 @@ fn unruled(role: Role, stack: Stack, devices: Option<Vec<Device>>) -> Space {
         drops_leaving: Bars::Nothing,
         source_is_own: false,
         neighbour_found: Some(true),
+        flow: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::measuring::smallest_effect;
 use super::shares;
-use super::{FilingArgs, ToldArgs, TrafficArgs};
+use super::{FilingArgs, FleetArgs, ToldArgs, TrafficArgs};
 use crate::help::one_of;
 use clap::Args;
 use dropline_distributions::import::{Format, UNITS};
@@ -221,6 +221,8 @@ pub(crate) struct CompareArgs {
     /// Keep the record of the turns in this file; - keeps none [default: dropline-DATE.jsonl].
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
     #[command(flatten)]
     pub(crate) filing: FilingArgs,
     /// Show no progress on stderr.

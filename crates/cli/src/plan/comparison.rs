@@ -13,8 +13,8 @@ use std::time::Duration;
 pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
     let a = &args.a;
     let b = args.b.as_ref().ok_or_else(|| Failure::usage("--abba needs two targets"))?;
-    let here = FleetArgs::default();
-    let targets = [allowed(Some(a), &args.traffic, &here)?, allowed(Some(b), &args.traffic, &here)?];
+    let who = &args.fleet;
+    let targets = [allowed(Some(a), &args.traffic, who)?, allowed(Some(b), &args.traffic, who)?];
     if targets[0].load_unit() != targets[1].load_unit() {
         return Err(Failure::usage(format!("{a} and {b} count their loads in different units")));
     }

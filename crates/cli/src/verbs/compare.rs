@@ -4,6 +4,7 @@ use super::filing::Filing;
 use super::import::{hints, no_hints};
 use super::{DONE, FAILED, conditions, not_valid, say_kept, style_of};
 use crate::args::CompareArgs;
+use crate::fleet::Performers;
 use crate::progress::{Progress, at_work};
 use crate::{output as out, plan};
 use dropline_failure::{Failure, quoted_path};
@@ -13,6 +14,11 @@ use dropline_verbs::compare::turns::{OneSided, Taken};
 use dropline_verbs::compare::{Comparable, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
+    if !args.abba && args.fleet.on.is_some() {
+        return Err(Failure::usage("--on is for what is measured, and these are records").advice(
+            "leave it out, or measure two targets in turns:  compare --abba TARGET_A TARGET_B --on AGENTS",
+        ));
+    }
     if args.abba || args.b.is_none() {
         no_hints(&args.source, "what is measured in turns")?;
     }
@@ -78,7 +84,10 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
 
 /// Measures both in turns.
 fn measured(args: &CompareArgs, words: Vec<String>) -> Result<Taken, Failure> {
-    let turns = plan::turns(args)?;
+    let performers = Performers::of(&args.fleet)?;
+    let mut turns = plan::turns(args)?;
+    let [a, b] = turns.targets;
+    turns.targets = [performers.measure(a)?, performers.measure(b)?];
     let mut filing = Filing::of(args.output.as_deref(), &args.filing)?;
     let output = filing.output(&turns.targets[0].to_string(), 0, 1)?;
     let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());

@@ -1,6 +1,6 @@
 //! Loss, hop by hop: agents that observe on a router and on the target's host, each in a namespace of its own.
 
-use super::{Fleet, count, grant};
+use super::{Fleet, STOPS_WITHIN, count, grant, signal};
 use dropline_lab::{End, Namespace, built_or_skipped, connect};
 use serde_json::Value;
 use std::net::UdpSocket;
@@ -232,7 +232,11 @@ fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
     let refused = |words: &[&str], why: &str| {
         let before = came_to(&world);
         let ended = trial(&fleet, &world, &[words, &["-o", "-"]].concat());
-        assert!(ended.code == Some(4) && ended.errors.contains(why), "{words:?}: {}", ended.errors);
+        assert!(
+            matches!(ended.code, Some(2 | 4)) && ended.errors.contains(why),
+            "{words:?}: {}",
+            ended.errors
+        );
         assert_eq!(came_to(&world), before, "{words:?}: nothing leaves");
     };
     let there = ["--observe", "router,target"];
@@ -240,6 +244,7 @@ fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
     refused(&[&there[..], &["--grant", "grant"]].concat(), "no agent on the host of 10.78.2.2:7007 consents");
     refused(&["--observe", "nobody", "--grant", "grant"], "nobody");
     refused(&["--observe", "west", "--grant", "grant"], "does not observe");
+    refused(&["--observe", "router,target,router", "--grant", "grant"], "twice");
     drop(fleet);
     let fleet = world.fleet(CONSENTS);
     let before = came_to(&world);
@@ -265,5 +270,189 @@ fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
     let ended = trial(&fleet, &world, &[&there[..], &["--grant", "grant", "-o", "-"]].concat());
     assert!(ended.code == Some(4) && ended.errors.contains("does not believe"), "{}", ended.errors);
     assert_eq!(came_to(&world), before, "whom the agent does not know consents to nothing");
+    drop(service);
+}
+
+/// The words of a trial that goes on for long, unless somebody ends it.
+const LONG: [&str; 6] = ["--observe", "router,target", "--grant", "grant", "--duration=9s", "-o"];
+
+/// Packets a second that come to the router from the agents' side, once `event` has had its time.
+fn goes_on_after(
+    world: &World,
+    fleet: &Fleet,
+    record: &str,
+    event: impl FnOnce(),
+) -> (u64, super::command::Ended) {
+    let first = came_to(world);
+    std::thread::scope(|scope| {
+        let trial = scope.spawn(|| {
+            let target = format!("udp://{TARGET}");
+            let words = ["trial", &target, "--on", "west", "--load=1kpps", "--arrival=poisson", "--json"];
+            let at = ["--join", &fleet.url, "--creds", "fleet/coordinator.nk"];
+            world.hub.run(|| fleet.bench.run(&[&words[..], &at, &LONG, &[record]].concat())).unwrap()
+        });
+        while came_to(world) < first + 500 {
+            assert!(!trial.is_finished(), "{}", trial.join().unwrap().errors);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        event();
+        // Twice the time: what moves the packets shares two CPUs with whoever else is at work.
+        std::thread::sleep(STOPS_WITHIN * 2);
+        let then = came_to(world);
+        std::thread::sleep(STOPS_WITHIN);
+        (came_to(world) - then, trial.join().unwrap())
+    })
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn load_ends_with_the_consent_of_the_targets_host() {
+    let Some(world) = World::new() else { return };
+    let mut fleet = world.fleet(CONSENTS);
+    grant(
+        &fleet,
+        "grant",
+        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
+    );
+    let service = Slow::at(&world.target, Duration::ZERO);
+    // A few frames are the kernels' own: neighbours ask for one another.
+    let has_ended =
+        |what: &str, goes_on: u64| assert!(goes_on < 20, "{what}: {goes_on} packets left a second later");
+
+    let again = &fleet;
+    let (goes_on, ended) = goes_on_after(&world, again, "stopped.jsonl", || signal(&again.agents[2], "STOP"));
+    has_ended("its agent stands still", goes_on);
+    signal(&fleet.agents[2], "CONT");
+    assert!(
+        ended.errors.contains("did not say any more that it consents") || ended.text.contains("agents_lost"),
+        "{}",
+        ended.errors
+    );
+    let trials = fleet.trials("stopped.jsonl");
+    assert_eq!(trials[0]["agents"][0]["state"], "not_consented", "{}", trials[0]["agents"]);
+
+    let (goes_on, ended) = goes_on_after(&world, &fleet, "ruled.jsonl", || {
+        let rules = "table ip lead {\n chain p {\n type nat hook prerouting priority -100;\n udp dport 7007 dnat to 10.78.2.9\n }\n}\n";
+        world.router.nft(rules).unwrap();
+    });
+    has_ended("a router's rule leads packets elsewhere", goes_on);
+    assert!(
+        ended.code == Some(4) && ended.errors.contains("agent router") && ended.errors.contains("dnat"),
+        "{}",
+        ended.errors
+    );
+    let refused = trial(&fleet, &world, &["--observe", "router,target", "--grant", "grant", "-o", "-"]);
+    assert!(refused.code == Some(4) && refused.errors.contains("led elsewhere"), "{}", refused.errors);
+    world.router.nft("delete table ip lead\n").unwrap();
+
+    let (goes_on, ended) = goes_on_after(&world, &fleet, "moved.jsonl", || {
+        world.target.ip(&["addr", "del", "10.78.2.2/24", "dev", "in"]).unwrap();
+    });
+    has_ended("the target's host has its address no more", goes_on);
+    assert!(ended.code == Some(4) && ended.errors.contains("no more"), "{}", ended.errors);
+    world.target.ip(&["addr", "add", "10.78.2.2/24", "dev", "in"]).unwrap();
+    world.target.ip(&["route", "add", "10.78.1.0/24", "via", "10.78.2.1"]).unwrap();
+
+    let (goes_on, ended) = goes_on_after(&world, &fleet, "astray.jsonl", || {
+        let words = [
+            "neigh",
+            "replace",
+            "10.78.2.2",
+            "lladdr",
+            "02:00:00:00:00:99",
+            "dev",
+            "out",
+            "nud",
+            "permanent",
+        ];
+        world.router.ip(&words).unwrap();
+    });
+    has_ended("nothing comes to the target's host", goes_on);
+    assert!(ended.code == Some(4) && ended.errors.contains("none came"), "{}", ended.errors);
+    world.router.ip(&["neigh", "del", "10.78.2.2", "dev", "out"]).unwrap();
+
+    let mut target = fleet.agents.pop().unwrap();
+    let (goes_on, _) = goes_on_after(&world, &fleet, "gone.jsonl", || target.kill().unwrap());
+    let _ = target.wait();
+    has_ended("its agent is gone", goes_on);
+    drop(service);
+}
+
+/// Sends to these addresses from a namespace, some thousand packets a second each, as long as it lives.
+struct Strays(Arc<AtomicBool>, Option<JoinHandle<()>>);
+
+impl Strays {
+    fn from(namespace: &Namespace, to: &'static [&'static str]) -> Self {
+        let socket = namespace.run(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+        let stop: Arc<AtomicBool> = Arc::default();
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                for address in to {
+                    // A port at which nobody listens is told of by an error of the next one.
+                    let _ = socket.send_to(&[0; 40], address);
+                }
+                std::thread::sleep(Duration::from_micros(300));
+            }
+        });
+        Self(stop, Some(thread))
+    }
+}
+
+impl Drop for Strays {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        let _ = self.1.take().map(JoinHandle::join);
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn what_others_lose_on_the_way_and_what_is_lost_on_the_way_back_is_told_apart() {
+    let Some(world) = World::new() else { return };
+    let fleet = world.fleet(CONSENTS);
+    grant(
+        &fleet,
+        "grant",
+        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
+    );
+    let service = Slow::at(&world.target, Duration::ZERO);
+    let lost_at = |expected: &str, dropped: &dyn Fn() -> u64| {
+        let before = dropped();
+        let ended = trial(&fleet, &world, &["--observe", "router,target", "--grant", "grant", "-o", "-"]);
+        let dropped = dropped() - before;
+        let trial = ended.json();
+        let places: Vec<(&String, u64)> = trial["lost_at"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(place, packets)| (place, count(packets)))
+            .collect();
+        eprintln!("{dropped} dropped: {places:?}");
+        let at = |place: &str| places.iter().find(|(at, _)| *at == place).map_or(0, |(_, packets)| *packets);
+        assert!(
+            dropped > 300 && at(expected).abs_diff(dropped) <= 2,
+            "{expected} {dropped}: {places:?} {}",
+            ended.errors
+        );
+        // Its socket has little room, and a few packets may pass between two readings.
+        let elsewhere = count(&trial["lost"]) - at(expected) - at("target/receive_buffer");
+        assert!(elsewhere <= 2, "{dropped}: {places:?}");
+    };
+    let rule = |hook: &str, matches: &str| {
+        format!(
+            "table ip police {{\n chain f {{\n type filter hook {hook} priority 0;\n {matches} numgen random mod 9 == 0 counter drop\n }}\n}}\n"
+        )
+    };
+    // Strays to closed ports of the router and the target, and to one that the bridge, which nobody observes, drops.
+    let strays = Strays::from(&world.west, &["10.78.1.1:7999", "10.78.2.2:7996", "10.78.2.2:7995"]);
+    let others = "table bridge police {\n chain f {\n type filter hook forward priority 0;\n udp dport 7996 numgen random mod 3 == 0 drop\n }\n}\n";
+    world.bridge.nft(others).unwrap();
+    world.target.nft(&rule("input", "udp dport 7007")).unwrap();
+    lost_at("target/netfilter", &|| dropped_by_rule(&world.target));
+    world.target.nft("delete table ip police\n").unwrap();
+    drop(strays);
+    world.router.nft(&rule("forward", "udp sport 7007")).unwrap();
+    lost_at("router/return_netfilter", &|| dropped_by_rule(&world.router));
     drop(service);
 }

@@ -221,6 +221,28 @@ fn codes(trial: &Value) -> Vec<&str> {
 
 #[test]
 #[ignore = "needs nats-server: make test-fleet"]
+fn two_targets_are_compared_in_turns_by_agents() {
+    let (bench, a, b) = (Bench::new(), Echo::start(), Echo::start());
+    let (at, and) = (a.target(), b.target());
+    let words =
+        ["compare", "--abba", &at, &and, "--load=2kpps", "--duration=4s", "--json", "-o", "turns.jsonl"];
+    let ended = bench.run(&[&words[..], &["--on", "local:2"]].concat());
+    assert!(matches!(ended.code, Some(0 | 1)), "{:?} {}", ended.code, ended.errors);
+    let record = bench.read("turns.jsonl");
+    let lines: Vec<Value> = record.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["on"], "local:2");
+    let turns: Vec<&Value> = lines.iter().filter(|line| line.get("offered").is_some()).collect();
+    assert!(
+        turns.len() >= 4 && turns.iter().all(|turn| turn["agents"].as_array().unwrap().len() == 2),
+        "{record}"
+    );
+    assert!(a.packets() > 2_000 && b.packets() > 2_000, "{} {}", a.packets(), b.packets());
+    let refused = bench.run(&["compare", "turns.jsonl", "--on", "local:2"]);
+    assert!(refused.code == Some(2) && refused.errors.contains("--abba"), "{}", refused.errors);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
 fn two_agents_intend_what_one_process_does_to_the_packet() {
     let (bench, echo) = (Bench::new(), Echo::start());
     let target = echo.target();

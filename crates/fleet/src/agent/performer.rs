@@ -7,10 +7,11 @@ use crate::wire::{self, Answer, Arm, Failed, MovingLine, Open, Ready, Told};
 use dropline_failure::Failure;
 use dropline_record::{ProfileLine, Purpose, TrialLine};
 use dropline_targets::{AnyMeasurer, Opening, Target};
-use dropline_traffic::{Consented, Leash, Moving, SendMeans, Starter, Together};
+use dropline_traffic::{Consented, Lease, Leash, Moving, Peak, SendMeans, Starter, Together};
 use dropline_trial::{
-    AgentState, Arrival, Drain, GapLaw, Measurer as _, Rate, Share, TrafficProfile, Trial, TrialInput,
+    AgentState, Arrival, Drain, GapLaw, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
 };
+use rustix::net::sockopt;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -33,9 +34,14 @@ const TELLS: u32 = 30;
 
 /// Within so long a grant holds.
 const WINDOW_NS: u64 = 100_000_000;
-const WINDOWS_A_SECOND: f64 = 10.0;
+const WINDOWS: u64 = 10;
+const WINDOWS_A_SECOND: f64 = WINDOWS as f64;
 /// So many packets ask a target, one after the other, before each stream does.
 const ASKED_FIRST: usize = 5;
+/// The sender that they are counted as: no thread of a trial has this number.
+const ASKING: usize = usize::MAX;
+/// For so long what left before keeps them waiting, at most.
+const ROOM_WITHIN: Duration = Duration::from_secs(1);
 
 pub(super) struct Performer {
     settings: Settings,
@@ -49,8 +55,8 @@ pub(super) struct Performer {
 struct Held {
     /// No packet leaves later than so long from now.
     at_most: Option<Duration>,
-    /// Packets within any 100 ms.
-    peak: Option<u64>,
+    /// What leaves within any 100 ms.
+    peak: Option<Peak>,
 }
 
 /// A target that is ready.
@@ -65,7 +71,9 @@ struct Session {
     /// None after a failure: it is opened again.
     measurer: Option<AnyMeasurer>,
     /// That the target's host consented, where that is another one.
-    _consented: Option<Consented>,
+    consented: Option<Consented>,
+    /// What a datagram is on the wire.
+    datagram: Datagram,
     /// Number of the trial that the measurer performs next.
     next: u64,
 }
@@ -110,6 +118,7 @@ impl Performer {
             return Err(Failure::environment("refused: it performs no trials")
                 .advice("its --config says what it does, under may; choose other agents"));
         }
+        self.agree(None);
         let target = self.target(&open.target, open.shares.len() > 1)?;
         let address = target.address()?;
         // What a program sends is not held to a way or a rate: it stays on this machine.
@@ -119,6 +128,7 @@ impl Performer {
             .ok_or_else(|| Failure::usage("a share of the load must be above zero"))?;
         let grants = self.grants(&open.grants)?;
         let mut profile = profile(&open.profile)?;
+        let packet = profile.packet;
         profile.arrival = profile.arrival.shared(share.clone());
         let starter: Arc<dyn Starter> = Arc::<Shared>::clone(&self.shared);
         let opening = Opening {
@@ -138,13 +148,12 @@ impl Performer {
             share,
             grants,
             measurer: None,
-            _consented: consented,
+            consented,
+            datagram: Datagram::of(packet, address),
             next: open.first_trial,
         };
-        // Before the first packet, which asks whether anybody is there.
-        session.may_ask(&self.settings.ceiling)?;
-        let mut ready = session.open(open.first_trial)?;
-        ready.source = address.and_then(source_towards);
+        let mut ready = session.open(open.first_trial, &self.settings.ceiling, &self.shared.lease)?;
+        ready.source = address.and_then(towards).map(|(source, _)| source);
         self.session = Some(session);
         Ok(ready)
     }
@@ -187,19 +196,28 @@ impl Performer {
         Ok(target)
     }
 
+    /// Who is at another address agrees until then; `None`: nobody has to.
+    fn agree(&self, until: Option<(SocketAddr, Instant)>) {
+        self.shared.heard().far = until.map(|(address, _)| address);
+        self.shared.lease.agree(until.map(|(_, until)| until));
+    }
+
     /// That packets may go to another host, where the address is not this one's: its own agent says that it consents.
     fn consented(&self, address: SocketAddr, open: &Open) -> Result<Option<Consented>, Failure> {
         let Err(why) = Leash::towards(address) else { return Ok(None) };
         if open.consents.is_empty() {
             // Whatever keeps packets to an address of this machine is said by whoever opens it.
             return if why.is_of_another_host() {
-                grant::consented(&[], address, &open.session, &self.settings.ceiling, 0).map(|()| None)
+                let why = format!("no agent on the host of {address} consents to it");
+                Err(grant::not_consented(&why, address))
             } else {
                 Ok(None)
             };
         }
-        let now = dropline_archive::clock::now_s();
-        grant::consented(&open.consents, address, &open.session, &self.settings.ceiling, now)?;
+        let questions = self.shared.heard().questions.clone();
+        let ceiling = &self.settings.ceiling;
+        let until = grant::consented(&open.consents, address, &open.session, ceiling, &questions)?;
+        self.agree(Some((address, until)));
         Ok(Some(Consented::to(address)))
     }
 
@@ -239,6 +257,11 @@ impl Performer {
         };
         let load = session.share.of(Rate::from_millipps(arm.load_millipps));
         let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
+        if session.consented.is_some() && self.shared.lease.is_disagreed() {
+            // It is asked for anew by whoever opens it again.
+            let _ = tell.send(bytes_of(&Answer::<()>::Unknown));
+            return;
+        }
         let Held { at_most, peak } = match session.may_send(arm.trial, input, &self.settings.ceiling) {
             Ok(held) => held,
             Err(why) => {
@@ -246,14 +269,16 @@ impl Performer {
                 return;
             }
         };
-        self.shared.lease.begin(FIRST_LEASE, at_most, peak);
+        self.shared.lease.begin(FIRST_LEASE, at_most);
+        self.shared.lease.bound(peak);
         {
             let mut heard = self.shared.heard();
             heard.attempt = arm.attempt;
             heard.armed = Some(tell);
             (heard.starts_ns, heard.missed, heard.late) = (None, false, None);
         }
-        let measured = session.measure(arm.trial, input, &self.shared);
+        let measured = session.measure(arm.trial, input, &self.settings.ceiling, &self.shared);
+        let is_disagreed = self.shared.lease.is_disagreed();
         self.shared.lease.end();
         let mut heard = self.shared.heard();
         let (missed, late) = (heard.missed, heard.late);
@@ -272,7 +297,7 @@ impl Performer {
         match measured {
             Ok(trial) => {
                 if trial.is_interrupted() {
-                    told.state = AgentState::Stopped;
+                    told.state = if is_disagreed { AgentState::NotConsented } else { AgentState::Stopped };
                 }
                 let line =
                     TrialLine::new(&trial, &session.target.to_string(), "", Purpose::Trial, Duration::ZERO);
@@ -306,10 +331,25 @@ impl Performer {
 }
 
 impl Session {
-    fn open(&mut self, first_trial: u64) -> Result<Ready, Failure> {
+    /// Opens the target, which is asked whether it is there by a few packets: as few as may be, whoever sent before.
+    fn open(&mut self, first_trial: u64, ceiling: &Ceiling, lease: &Lease) -> Result<Ready, Failure> {
         self.measurer = None;
         let opening = Opening { first_trial, ..self.opening.clone() };
-        let opened = self.target.open(&self.profile, opening)?;
+        let asks = self.asks();
+        lease.bound(self.may_ask(ceiling)?.peak);
+        let until = Instant::now() + ROOM_WITHIN;
+        while lease.take(ASKING, asks) < asks {
+            if Instant::now() > until {
+                return Err(Failure::environment(
+                    "what may be sent within 100 ms was sent by others of this agent's trials",
+                )
+                .advice("measure once more when these have ended"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let opened = self.target.open(&self.profile, opening);
+        lease.gone(ASKING, asks as u64);
+        let opened = opened?;
         self.measurer = Some(opened.measurer);
         self.next = first_trial;
         Ok(Ready {
@@ -332,12 +372,16 @@ impl Session {
         self.may("its share of the load", input.load.as_pps().max(peak_pps), input.duration, ceiling)
     }
 
+    /// Datagrams that ask the target whether it is there, and answers each stream.
+    fn asks(&self) -> usize {
+        ASKED_FIRST + self.profile.streams.len()
+    }
+
     /// Whether the target may be asked whether it is there, and answers each stream.
     fn may_ask(&self, ceiling: &Ceiling) -> Result<Held, Failure> {
-        let at_once = ASKED_FIRST + self.profile.streams.len();
         self.may(
             "what asks the target whether it answers",
-            at_once as f64 * WINDOWS_A_SECOND,
+            self.asks() as f64 * WINDOWS_A_SECOND,
             Duration::ZERO,
             ceiling,
         )
@@ -352,8 +396,8 @@ impl Session {
         ceiling: &Ceiling,
     ) -> Result<Held, Failure> {
         let Some(target) = self.target.address()? else { return Ok(Held::default()) };
-        let frame_bits = f64::from(self.profile.packet.frame_bytes()) * 8.0;
-        let bps = pps * frame_bits;
+        let Datagram { packets, bits } = self.datagram;
+        let (pps, bps) = (pps * packets as f64, pps * bits as f64);
         let now = dropline_archive::clock::now_s();
         let asked = Asked { target, what, pps, bps, duration, now };
         let by = |grant: Option<&Grant>| grant::check(&asked, grant, ceiling);
@@ -362,18 +406,31 @@ impl Session {
             found = found.or_else(|_| by(Some(grant)));
         }
         let Bound { until, pps, bps } = found?;
-        let most = [pps.map(|pps| pps as f64), bps.map(|bps| bps as f64 / frame_bits)];
-        let most = most.into_iter().flatten().reduce(f64::min);
+        // Less than one datagram in 100 ms is one.
+        let within = |most: Option<u64>, least: u64| most.map(|most| (most / WINDOWS).max(least));
+        let peak = Peak {
+            packets: within(pps, packets),
+            bits: within(bps, bits),
+            datagram_packets: packets,
+            datagram_bits: bits,
+        };
         Ok(Held {
             at_most: until.map(|until| Duration::from_secs(u64::try_from(until - now).unwrap_or(0))),
-            // Less than one in 100 ms is one.
-            peak: most.map(|most| ((most / WINDOWS_A_SECOND) as u64).max(1)),
+            peak: pps.or(bps).map(|_| peak),
         })
     }
 
-    fn measure(&mut self, trial: u64, input: TrialInput, shared: &Shared) -> Result<Trial, Failure> {
+    fn measure(
+        &mut self,
+        trial: u64,
+        input: TrialInput,
+        ceiling: &Ceiling,
+        shared: &Shared,
+    ) -> Result<Trial, Failure> {
         if self.measurer.is_none() || self.next != trial {
-            self.open(trial)?;
+            let peak = self.may_send(trial, input, ceiling)?.peak;
+            self.open(trial, ceiling, &shared.lease)?;
+            shared.lease.bound(peak);
         }
         if !self.target.starts_together() {
             let starts = shared.ready().ok_or_else(Failure::interrupted)?;
@@ -410,12 +467,45 @@ pub(super) fn answer<T: Serialize>(tell: oneshot::Sender<Vec<u8>>, done: Result<
     let _ = tell.send(bytes_of(&answer));
 }
 
-/// The address that packets to this one have from here. A socket that is connected has sent nothing.
-fn source_towards(address: SocketAddr) -> Option<IpAddr> {
+/// The address that packets to this one have from here, and the longest that leaves in one piece. A socket that is connected has
+/// sent nothing.
+fn towards(address: SocketAddr) -> Option<(IpAddr, u32)> {
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = UdpSocket::bind(any).ok()?;
     socket.connect(address).ok()?;
-    Some(socket.local_addr().ok()?.ip())
+    let mtu = if address.is_ipv4() { sockopt::ip_mtu(&socket) } else { sockopt::ipv6_mtu(&socket) };
+    Some((socket.local_addr().ok()?.ip(), mtu.unwrap_or(LEAST_MTU)))
+}
+
+/// What a datagram is on the wire: packets, and bits of their frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Datagram {
+    packets: u64,
+    bits: u64,
+}
+
+/// Any network carries packets of this length (RFC 8200), where that is not to be seen.
+const LEAST_MTU: u32 = 1280;
+
+impl Datagram {
+    fn of(packet: Packet, address: Option<SocketAddr>) -> Self {
+        let mtu = address.and_then(towards).map_or(LEAST_MTU, |(_, mtu)| mtu);
+        Self::over(mtu, packet, address.is_some_and(|address| address.is_ipv6()))
+    }
+
+    /// What is longer than the way carries leaves in parts, each with headers of its own.
+    fn over(mtu: u32, packet: Packet, is_ipv6: bool) -> Self {
+        const UDP: u32 = 8;
+        /// Ethernet with its checksum.
+        const FRAME: u32 = 18;
+        let (header, of_part) = if is_ipv6 { (40, 48) } else { (20, 20) };
+        let length = packet.payload_bytes() + UDP;
+        // All parts but the last have a multiple of eight bytes.
+        let each = (mtu.saturating_sub(of_part) & !7).max(8);
+        let packets = if length + header <= mtu { 1 } else { length.div_ceil(each) };
+        let more = (packets - 1) * (of_part + FRAME);
+        Self { packets: packets.into(), bits: u64::from(packet.frame_bytes() + more) * 8 }
+    }
 }
 
 /// The profile that was told.
@@ -447,6 +537,18 @@ fn profile(line: &ProfileLine) -> Result<TrafficProfile, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_datagram_that_is_longer_than_the_way_carries_is_as_many_packets_as_it_leaves_in() {
+        let of = |payload: u32, mtu: u32, is_ipv6: bool| {
+            Datagram::over(mtu, Packet::of_payload(payload).unwrap(), is_ipv6).packets
+        };
+        assert_eq!([1472, 1473, 6000].map(|payload| of(payload, 1500, false)), [1, 2, 5]);
+        assert_eq!([1452, 1453, 6000].map(|payload| of(payload, 1500, true)), [1, 2, 5]);
+        let whole = Datagram::over(9000, Packet::of_payload(6000).unwrap(), false);
+        let parts = Datagram::over(1500, Packet::of_payload(6000).unwrap(), false);
+        assert_eq!(parts.bits - whole.bits, 4 * 38 * 8, "each part has headers of its own");
+    }
 
     #[test]
     fn a_grant_is_held_against_the_most_of_any_100_ms_and_not_the_mean() {

@@ -3,6 +3,9 @@
 //! Nothing is judged here: [`dropline_account::account`] does. A namespace is entered once, on a thread that
 //! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
 
+mod hop;
+mod passing;
+
 use crate::kernel::between::{Between, Passed};
 use crate::kernel::path::Path;
 use crate::kernel::reasons::Reasons;
@@ -22,6 +25,9 @@ use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+pub use hop::Hop;
+use passing::Passing;
+
 /// The counters along the way from us to a target.
 #[derive(Debug)]
 pub struct Counters {
@@ -34,16 +40,11 @@ pub struct Counters {
     sockets: bool,
     /// Of frames between two interfaces: the other ends of the second and of the first.
     last: [Option<(u64, u32)>; 2],
+    /// Of a host that packets of others pass: by which interface and next hop they leave it.
+    leave: Option<(u32, Option<IpAddr>)>,
+    /// What counts the trial's own flow there.
+    passing: Option<Passing>,
     unseen: Vec<Caveat>,
-}
-
-/// What a host is to packets of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hop {
-    /// It has the target's address.
-    Target,
-    /// It is on the way, or may be.
-    Between,
 }
 
 /// One namespace on the way.
@@ -80,38 +81,6 @@ impl Counters {
         counters
     }
 
-    /// What counts a trial's packets on this host alone, which they pass on their way from other hosts: the target's, or one
-    /// between. `None` for `sources` that are not known.
-    ///
-    /// # Errors
-    /// If the system has no counters, or packets do not pass this host.
-    pub fn at_hop(sources: &[IpAddr], target: SocketAddr) -> io::Result<(Self, Hop)> {
-        let mut here = View::here()?;
-        let lacks = |to: IpAddr| io::Error::other(format!("it has no route to {to}"));
-        let address = target.ip().to_canonical();
-        let out = here.route(address).ok_or_else(|| lacks(address))?;
-        let mut leaves = BTreeMap::new();
-        for &source in sources {
-            let back = here.route(source).ok_or_else(|| lacks(source))?;
-            leaves.extend(back.through.map(|through| (through, Way::Back)));
-        }
-        if !out.local {
-            leaves.extend(out.through.map(|through| (through, Way::Out)));
-        }
-        let hop = if out.local { Hop::Target } else { Hop::Between };
-        let role = if out.local { Role::Far } else { Role::Between };
-        let source = match sources {
-            [one] => *one,
-            _ => Ipv4Addr::UNSPECIFIED.into(),
-        };
-        let mut counters = Self { source, target, sockets: out.local, ..Self::of_any() };
-        // What the kernel says of the whole machine is of other namespaces too.
-        counters.reasons = None;
-        counters.unseen.clear();
-        counters.places.push(Seat { role, view: here, leaves, faces: BTreeMap::new() });
-        Ok((counters, hop))
-    }
-
     /// The same of frames from one interface to another, each named by the file of its namespace, `None` for the calling thread's, and
     /// by its name there.
     ///
@@ -144,6 +113,8 @@ impl Counters {
             reasons: Reasons::open().ok(),
             sockets: true,
             last: [None; 2],
+            leave: None,
+            passing: None,
             unseen: Vec::new(),
         };
         if counters.reasons.is_none() {
@@ -249,7 +220,11 @@ impl Counters {
         let target = self.target_sockets().filter(|_| self.sockets);
         let (source, address) = (self.source, self.target.ip());
         let packets = self.packets();
-        let spaces = self.places.iter_mut().map(|seat| seat.read(source, address, &packets)).collect();
+        let mut spaces: Vec<Space> =
+            self.places.iter_mut().map(|seat| seat.read(source, address, &packets)).collect();
+        if let (Some(passing), [space]) = (&mut self.passing, spaces.as_mut_slice()) {
+            space.flow = passing.read();
+        }
         let softnet = self.softnet.as_ref().map(view::whole);
         let backlog_drops = softnet.and_then(|rows| tables::backlog_drops(&rows));
         let reasons = self.reasons.as_ref().map(Reasons::read);
@@ -312,8 +287,9 @@ impl Seat {
             [false, true] => Some(Way::Back),
             _ => None,
         });
-        let source_is_own =
-            self.role == Role::Far && self.view.route(source).is_some_and(|route| route.local);
+        let source_is_own = self.role == Role::Far
+            && !source.is_unspecified()
+            && self.view.route(source).is_some_and(|route| route.local);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
         let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
         let waiting = Qdisc::waiting(known);
@@ -336,6 +312,7 @@ impl Seat {
             drops_leaving: bars(dropped, |dropped| dropped.leaving),
             source_is_own,
             neighbour_found,
+            flow: None,
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) use receive::ReceiveBatch;
 pub(crate) use send::SendBatch;
 pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};
 pub(crate) use tables::older_rules;
-pub(crate) use tap::{open_tap, open_tap_of_trial, tap_trial};
+pub(crate) use tap::{counted, open_count, open_tap, open_tap_of_trial, tap_trial};
 pub(crate) use tracepoint::count_tracepoint;
 
 /// Sends without waiting; how many left, or why the first did not.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::net::UdpSocket;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 /// What is kept of each frame: the link's header, the longest IP header and that of UDP fit.
@@ -47,6 +47,44 @@ pub(crate) fn open_tap_of_trial(interface: u32, mark: Mark<'_>, arriving: bool) 
     let socket = unbound()?;
     tap_trial(&socket, mark, arriving)?;
     bind(socket, interface as libc::c_int)
+}
+
+/// A socket that only counts UDP datagrams which have this address and port as where they go, or as where they are `from`, and pass
+/// the interface of this number: leaving by it, or, if `arriving`, coming in there for whoever has it. No copy is made of them.
+///
+/// # Errors
+/// If the privilege lacks (`CAP_NET_RAW`), or there is no such interface.
+pub(crate) fn open_count(
+    interface: u32,
+    end: SocketAddr,
+    from: bool,
+    arriving: bool,
+) -> io::Result<UdpSocket> {
+    let socket = unbound()?;
+    only(&socket, &mut with_end(end, from, arriving))?;
+    // What finds no room is counted all the same.
+    set_receive_buffer(&socket, 0)?;
+    bind(socket, interface as libc::c_int)
+}
+
+/// What such a socket counted since it was read last.
+///
+/// # Errors
+/// If the system does not say.
+pub(crate) fn counted(socket: &UdpSocket) -> io::Result<u64> {
+    let mut counts = [0u32; 2];
+    let mut length = size_of::<[u32; 2]>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `counts`, which is that long: a `tpacket_stats`.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            counts.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(counts[0].into()) }
 }
 
 /// Lets the tap of a trial be that of another.
@@ -233,6 +271,50 @@ fn with_tag(tag: u32, arriving: bool) -> [libc::sock_filter; 22] {
     ]
 }
 
+/// Lets pass what leaves, or what came in for this host, over UDP, and has this address and port at one end.
+fn with_end(end: SocketAddr, from: bool, arriving: bool) -> Vec<libc::sock_filter> {
+    let drop = step(RETURN, 0, 0, 0);
+    let port_at = if from { 0 } else { 2 };
+    let mut steps = vec![
+        step(LOAD_WORD, 0, 0, AD_PACKET_TYPE),
+        step(IF_EQUAL, 1, 0, if arriving { HOST } else { OUTGOING }),
+        drop,
+        step(LOAD_WORD, 0, 0, AD_PROTOCOL),
+    ];
+    match end.ip().to_canonical() {
+        IpAddr::V4(address) => {
+            steps.extend([step(IF_EQUAL, 1, 0, 0x0800), drop]);
+            let mut is = |at: u32, code: u32, value: u32| {
+                steps.extend([step(code, 0, 0, at), step(IF_EQUAL, 1, 0, value), drop]);
+            };
+            is(ip(9), LOAD_BYTE, 17);
+            is(ip(if from { 12 } else { 16 }), LOAD_WORD, address.to_bits());
+            // Not a later fragment, and the port behind a header of any length.
+            steps.extend([step(LOAD_HALF, 0, 0, ip(6)), step(IF_ANY, 0, 1, 0x1FFF), drop]);
+            steps.push(step(LOAD_LENGTH, 0, 0, ip(0)));
+        }
+        IpAddr::V6(address) => {
+            steps.extend([step(IF_EQUAL, 1, 0, 0x86DD), drop]);
+            let mut is = |at: u32, code: u32, value: u32| {
+                steps.extend([step(code, 0, 0, at), step(IF_EQUAL, 1, 0, value), drop]);
+            };
+            is(ip(6), LOAD_BYTE, 17);
+            let first = if from { 8 } else { 24 };
+            for (word, at) in address.octets().chunks_exact(4).zip((first..).step_by(4)) {
+                is(ip(at), LOAD_WORD, u32::from_be_bytes(word.try_into().expect("four bytes")));
+            }
+            steps.push(step(TO_40, 0, 0, 40));
+        }
+    }
+    steps.extend([
+        step(LOAD_HALF_BEHIND, 0, 0, ip(port_at)),
+        step(IF_EQUAL, 1, 0, end.port().into()),
+        drop,
+        step(RETURN, 0, 0, KEPT),
+    ]);
+    steps
+}
+
 /// Gives a tap its filter.
 fn only(socket: &UdpSocket, program: &mut [libc::sock_filter]) -> io::Result<()> {
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
@@ -253,8 +335,35 @@ fn only(socket: &UdpSocket, program: &mut [libc::sock_filter]) -> io::Result<()>
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::net::{Ipv4Addr, Ipv6Addr};
     use std::time::Duration;
+
+    #[test]
+    fn datagrams_to_one_end_are_counted_whether_there_is_room_for_them_or_not_and_no_others() {
+        let loopback = number_of("lo").unwrap() as u32;
+        for address in [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), (Ipv6Addr::LOCALHOST, 0).into()] {
+            let Ok(to) = UdpSocket::bind(address) else { continue };
+            let [from, other] = [0; 2].map(|_| UdpSocket::bind(address).unwrap());
+            let at = |socket: &UdpSocket| socket.local_addr().unwrap();
+            let count = |from: bool, arriving: bool| open_count(loopback, at(&to), from, arriving);
+            let come = match count(false, true) {
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+                    assert!(std::env::var("CI").as_deref() != Ok("true"), "it needs CAP_NET_RAW");
+                    return;
+                }
+                come => come.unwrap(),
+            };
+            let [leave, back] = [count(false, false).unwrap(), count(true, true).unwrap()];
+            for _ in 0..1000 {
+                from.send_to(b"counted", at(&to)).unwrap();
+                from.send_to(b"not", at(&other)).unwrap();
+            }
+            to.send_to(b"back", at(&from)).unwrap();
+            let counts = [&come, &leave, &back].map(|socket| counted(socket).unwrap());
+            assert_eq!(counts, [1000, 1000, 1], "{address}");
+            assert_eq!(counted(&come).unwrap(), 0, "since it was read last");
+        }
+    }
 
     #[test]
     fn a_tap_of_ports_is_given_what_has_one_of_them_at_either_end_and_nothing_else() {

@@ -32,10 +32,10 @@ pub(crate) mod led_by_program;
 
 pub(crate) use imp::{
     FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, allowed_cpus, can_stamp_departures, coarse_now,
-    count_tracepoint, errno_name, hear_queued, keep_trains, let_wait, link_to, neighbour, older_rules,
-    open_tap, open_tap_of_trial, prefer, programs_at, real_time, receive_drops, receive_memory,
-    report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets, tap_trial, wait_and_hear,
-    wait_for_stamps, wait_readable,
+    count_tracepoint, counted, errno_name, hear_queued, keep_trains, let_wait, link_to, neighbour,
+    older_rules, open_count, open_tap, open_tap_of_trial, prefer, programs_at, real_time, receive_drops,
+    receive_memory, report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets, tap_trial,
+    wait_and_hear, wait_for_stamps, wait_readable,
 };
 
 pub(crate) use process::{

@@ -318,6 +318,16 @@ pub(crate) fn open_tap(_: Option<&str>, _: u16, _: usize) -> io::Result<UdpSocke
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// There is no tap.
+pub(crate) fn open_count(_: u32, _: std::net::SocketAddr, _: bool, _: bool) -> io::Result<UdpSocket> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// There is none.
+pub(crate) fn counted(_: &UdpSocket) -> io::Result<u64> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// As [`open_tap`].
 pub(crate) fn open_tap_of_trial(_: u32, _: super::Mark<'_>, _: bool) -> io::Result<UdpSocket> {
     Err(io::ErrorKind::Unsupported.into())

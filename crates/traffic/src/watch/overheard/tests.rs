@@ -107,6 +107,7 @@ fn what_programs_read_of_others_hides_a_loss_and_invents_none() {
             drops_leaving: Bars::Unseen,
             source_is_own: false,
             neighbour_found: None,
+            flow: None,
         }],
         target: Some(TargetSockets { identity: 1, drops, waiting_bytes }),
         ..Snapshot::default()

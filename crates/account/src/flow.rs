@@ -1,0 +1,169 @@
+//! Where packets of one flow were lost that each host of a path counted by themselves: how many is known of each host and of each
+//! link, whoever else sends there; counters of whole hosts say at which place alone.
+
+use crate::hops::{HostPath, link};
+use crate::ledger::Claims;
+use crate::{Place, Role, Site, Space, Way};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Packets of one flow that passed a host, as its interfaces saw them: those to the target, and those that come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// To the target: that came in.
+    pub came_out: u64,
+    /// That left.
+    pub left_out: u64,
+    /// From the target: that came in.
+    pub came_back: u64,
+    /// That left.
+    pub left_back: u64,
+}
+
+impl Flow {
+    /// How much each grew.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            came_out: self.came_out.saturating_sub(before.came_out),
+            left_out: self.left_out.saturating_sub(before.left_out),
+            came_back: self.came_back.saturating_sub(before.came_back),
+            left_back: self.left_back.saturating_sub(before.left_back),
+        }
+    }
+}
+
+/// Packets that are known to be lost on one host, or one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lost {
+    of: u64,
+    /// None: on either way.
+    way: Option<Way>,
+    packets: u64,
+}
+
+/// So many may pass between the readings of two counts.
+const A_FEW: u64 = 16;
+
+/// What each host and each link of a path lost, where all hosts counted the flow.
+fn lost_each(path: &HostPath, spaces: &[Space]) -> Option<Vec<Lost>> {
+    let mut lost = Vec::new();
+    // What left for the next host, and what came back from it.
+    let (mut left, mut came) = (path.left?, path.came);
+    for at in 0..path.hosts.len() {
+        let space = spaces.iter().find(|space| space.id == at as u64)?;
+        let flow = space.flow?;
+        let more = |left: u64, came: u64| left > came.saturating_add(A_FEW);
+        let is_whole = if space.role == Role::Far {
+            !more(flow.left_back, flow.came_out)
+        } else {
+            !more(flow.left_out, flow.came_out) && !more(flow.left_back, flow.came_back)
+        };
+        // What left and did not come passed where nobody counted; what came and did not leave is somebody else's, or another's copy.
+        if !is_whole || more(flow.came_out, left) || more(came, flow.left_back) {
+            return None;
+        }
+        let mut add = |of: u64, way: Option<Way>, packets: u64| lost.push(Lost { of, way, packets });
+        add(link(at, Way::Out), Some(Way::Out), left.saturating_sub(flow.came_out));
+        add(link(at, Way::Back), Some(Way::Back), flow.left_back.saturating_sub(came));
+        if space.role == Role::Far {
+            add(at as u64, None, flow.came_out.saturating_sub(flow.left_back));
+        } else {
+            add(at as u64, Some(Way::Out), flow.came_out.saturating_sub(flow.left_out));
+            add(at as u64, Some(Way::Back), flow.came_back.saturating_sub(flow.left_back));
+        }
+        (left, came) = (flow.left_out, flow.came_back);
+    }
+    Some(lost)
+}
+
+/// What hosts and links lost, by place.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    /// By whose counters said so.
+    pub(crate) at: BTreeMap<(Site, u64), u64>,
+    /// Packets that a host lost of the flow and counted at its places, with more, so that nobody can tell at which.
+    pub(crate) unplaced: u64,
+}
+
+/// Places what each host and each link lost of the flow: by what is `claimed` of whole hosts' counters as much as can only be the flow's,
+/// and by what is `surely` so where less is claimed than was lost, for then something loses packets that nothing counts. What is known
+/// to be lost on a host and at none of its places for certain is left out. `listens` where the target's socket was open throughout. `None` where not every host counted the flow.
+pub(crate) fn places(
+    path: &HostPath,
+    spaces: &[Space],
+    claimed: &Claims,
+    surely: &Claims,
+    listens: bool,
+) -> Option<Placed> {
+    let mut placed = Placed::default();
+    for Lost { of, way, packets } in lost_each(path, spaces)? {
+        if of >= link(0, Way::Out) {
+            placed.at.insert((Site { way: way.unwrap_or(Way::Out), place: Place::Between }, of), packets);
+            continue;
+        }
+        let role = spaces.iter().find(|space| space.id == of)?.role;
+        let may_be = |claims: &Claims| {
+            let mut here = here(claims, of, way);
+            here.retain(|(site, _)| can_hold(role, site.place, listens));
+            here
+        };
+        let mut here = may_be(claimed);
+        // What the target's own socket did not take is known of it alone.
+        let mut packets = packets;
+        let own = |place: Place| listens && role == Role::Far && is_of_the_socket(place);
+        for (site, counted) in here.iter().filter(|(site, _)| own(site.place)) {
+            let got = packets.min(*counted);
+            *placed.at.entry((*site, of)).or_default() += got;
+            packets -= got;
+        }
+        here.retain(|(site, _)| !own(site.place));
+        if sum(&here) < packets {
+            here = may_be(surely);
+            here.retain(|(site, _)| !own(site.place));
+        }
+        let all = sum(&here);
+        let mut got = 0;
+        for (site, counted) in here {
+            // What all other places cannot have lost was lost there.
+            let certain = packets.saturating_sub(all - counted).min(counted);
+            *placed.at.entry((site, of)).or_default() += certain;
+            got += certain;
+        }
+        placed.unplaced += packets.min(all).saturating_sub(got);
+    }
+    Some(placed)
+}
+
+/// Whether packets of the flow can be lost at a place of a host: what it passes on comes to no socket of its own, and where the target's
+/// is open throughout, none meets a closed port.
+fn can_hold(role: Role, place: Place, listens: bool) -> bool {
+    match role {
+        Role::Between => {
+            !matches!(place, Place::NoListener | Place::Checksum | Place::Martian) && !is_of_the_socket(place)
+        }
+        _ => place != Place::NoListener || !listens,
+    }
+}
+
+fn is_of_the_socket(place: Place) -> bool {
+    matches!(
+        place,
+        Place::ReceiveBuffer | Place::UdpMemory | Place::SocketFilter | Place::Unread | Place::ServiceQueue
+    )
+}
+
+/// What is claimed by a host's counters on a way, or on either.
+fn here(claims: &Claims, of: u64, way: Option<Way>) -> Vec<(Site, u64)> {
+    let is_it = |said: Option<Way>| said.is_none() || way.is_none() || said == way;
+    let here = claims.iter().filter(|((_, heard), _)| *heard == Some(of));
+    here.filter(|(((_, said), _), _)| is_it(*said))
+        .map(|(((place, said), _), packets)| {
+            (Site { way: said.or(way).unwrap_or(Way::Out), place: *place }, *packets)
+        })
+        .collect()
+}
+
+fn sum(here: &[(Site, u64)]) -> u64 {
+    here.iter().map(|(_, packets)| packets).fold(0, |all: u64, one| all.saturating_add(*one))
+}
