@@ -286,6 +286,9 @@ impl Bench {
         let path = path.into_iter().find(|path| path.exists()).unwrap_or_else(|| program.into());
         let mut command = Command::new(path);
         command.args(words).current_dir(&self.directory).stdin(Stdio::null());
+        if command.get_program().to_string_lossy().contains("/unpacked/") {
+            command.env("LD_LIBRARY_PATH", crate::setup::libraries());
+        }
         let child = command.stdout(log("out")?).stderr(log("err")?).spawn();
         child.map(|child| Server { child }).map_err(|why| format!("{program} cannot be started: {why}"))
     }
