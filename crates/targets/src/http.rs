@@ -237,9 +237,9 @@ impl Requests {
                 return Ok(());
             }
             _ if told.stopped.is_some() => return Err(Failure::interrupted()),
-            _ if self.is_gone() => format!("connection refused: nothing listens at {}", self.address),
             Some(Attempt { code: code @ 1.., .. }) => format!("it answers with status {code}"),
             Some(Attempt { error, .. }) if !error.is_empty() => error.clone(),
+            _ if self.is_gone() => format!("connection refused: nothing listens at {}", self.address),
             _ => "the request failed, and the tool does not say why".into(),
         };
         let asked = format!("http://{}{}", self.site.authority(), self.site.path);

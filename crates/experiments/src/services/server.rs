@@ -29,7 +29,7 @@ pub(super) struct Service {
     target: &'static str,
     /// Words of the target's own, and the highest load that is looked at.
     asked: &'static [&'static str],
-    most: &'static str,
+    most_pps: u32,
     /// Where it writes a line for each request, which nobody answers.
     written: Option<&'static str>,
     pub(super) is_http: bool,
@@ -63,7 +63,7 @@ const PLAIN: Service = Service {
     target: DNS,
     asked: &[],
     // More than any of these services was ever seen to answer with one thread; a search says where it ends here.
-    most: "200kpps",
+    most_pps: 200_000,
     written: None,
     is_http: false,
     is_held: false,
@@ -156,7 +156,7 @@ pub(super) static SERVICES: [Service; 13] = [
             "--reply",
             "tag@1,refused@0=03",
         ],
-        most: "20kpps",
+        most_pps: 20_000,
         rivals: &[],
         ..PLAIN
     },
@@ -329,6 +329,10 @@ impl Running {
         }
     }
 
+    fn most(&self) -> String {
+        format!("{}pps", self.service.most_pps)
+    }
+
     /// Searches it.
     pub(super) fn search(
         &self,
@@ -342,8 +346,9 @@ impl Running {
         let [none, some] = ["0", "0.5%"].map(|ratio| format!("{ratio},{TRIALS}"));
         let mut words =
             vec!["search", "--goal", &none, "--goal", &some, "--budget", &budget, "--seed", &seed];
+        let most = self.most();
         if !self.service.is_http {
-            words.extend(["--arrival", arrivals, "--max-load", self.service.most]);
+            words.extend(["--arrival", arrivals, "--max-load", &most]);
         }
         let json = self.dropline(&words, stop)?;
         let mut figures = BTreeMap::new();
@@ -366,7 +371,8 @@ impl Running {
     /// Searches for the load up to which answers come promptly.
     pub(super) fn knee(&self, budget: Duration, stop: &AtomicBool) -> Result<Numbers, Failure> {
         let (budget, goal) = (format!("{}ms", budget.as_millis()), format!("{KNEE},{TRIALS}"));
-        let words = ["search", "--goal", &goal, "--budget", &budget, "--max-load", self.service.most];
+        let most = self.most();
+        let words = ["search", "--goal", &goal, "--budget", &budget, "--max-load", &most];
         let json = self.dropline(&words, stop)?;
         let goal = &json["goals"][0];
         let ends = ["lower_pps", "median_pps", "upper_pps"];
@@ -412,8 +418,8 @@ impl Running {
 
     /// Offers more than it bears.
     pub(super) fn above(&self, bears: Option<f64>, stop: &AtomicBool) -> Result<Numbers, Failure> {
-        let bears = bears.ok_or_else(|| Failure::environment("no search says what it takes"))?;
-        self.trial(bears * ABOVE, stop)
+        // Where no search says what it takes, as much as is looked at.
+        self.trial(bears.map_or(self.service.most_pps.into(), |bears| bears * ABOVE), stop)
     }
 
     /// Offers what a generator states.
