@@ -215,7 +215,7 @@ impl Requests {
         }
         let text = format!(
             "{} s after the trial before, the server did not answer a single request within {}: it was still at what that trial had \
-             asked, or is slow without load. This trial is no evidence; take fewer loads far above what it bears (--max-load)",
+             asked, or is slow without load. This trial says nothing of its load; search with a --max-load nearer to what it takes",
             CATCHES_UP_WITHIN.as_secs(),
             time_of(in_time.as_nanos() as u64)
         );
