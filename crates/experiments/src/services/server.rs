@@ -219,6 +219,7 @@ pub(super) static SERVICES: [Service; 13] = [
         words: &["nginx", "-c", "{dir}/nginx.conf", "-e", "stderr"],
         file: Some(("nginx.conf", NGINX)),
         target: "http://127.0.0.1:{port}/#deadline=50ms",
+        most_pps: 20_000,
         is_http: true,
         rivals: &[WRK],
         ..PLAIN
@@ -449,7 +450,7 @@ impl Running {
         let words = [listed(places), listed(replies)].into_iter().filter(|part| !part.is_empty());
         let mut words = words.collect::<Vec<_>>().join("; replies: ");
         if let Some((before, now)) = before.zip(self.lines_written()) {
-            // What was asked before the trial is written too.
+            // With the few requests that a trial makes before its load.
             figures.insert("written".into(), (now - before) as f64);
             let separator = if words.is_empty() { "" } else { "; " };
             write!(
