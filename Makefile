@@ -1,4 +1,4 @@
-.PHONY: help book demo dist test test-audio test-embedded test-fleet test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo dist gallery test test-audio test-embedded test-fleet test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -11,6 +11,12 @@ demo: ## the main job on embedded parts, nothing to configure
 
 dist: ## what users install, in target/packages: a Debian package, an archive, an image with a static program, a wheel
 	cargo xtask dist
+
+gallery: ## real services from Debian packages, searched beside the generators of their users (root; 15 minutes, on a quiet machine)
+	cargo xtask setup gallery
+	cargo build --locked --release --package dropline
+	mkdir -p target/gallery
+	PATH="$$PWD/target/tools/bin:$$PATH" target/release/dropline experiment services --keep target/gallery/runs.jsonl --html target/gallery/services.html | tee target/gallery/services.txt
 
 test: ## install what the tests need, then run everything in the default build
 	cargo xtask setup test
@@ -32,7 +38,7 @@ test-fleet: ## agents that measure together, by way of a nats-server; each of th
 	cargo xtask setup fleet
 	timeout --foreground 20m cargo xtask fleet
 
-test-services: ## real servers in their own protocols: knot, nsd, memcached, chrony, dnsmasq, nginx
+test-services: ## real servers in their own protocols: knot, nsd, memcached, chrony, dnsmasq, nginx, stamp-suite
 	cargo xtask setup services
 	timeout --foreground 20m cargo xtask services
 

@@ -30,7 +30,7 @@ cargo xtask dist         what users install: a Debian package, an archive, an im
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask fleet        agents that measure together, over a nats-server
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
-cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx
+cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx, stamp-suite
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
 cargo xtask pages        pages of real searches, looked at in Chromium
 cargo xtask python       the Python wheel: its types, its tests, its examples

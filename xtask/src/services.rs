@@ -1,4 +1,4 @@
-//! Real servers under their own protocols: knot, nsd, memcached, chrony, dnsmasq and nginx, each on a free port of loopback. What is
+//! Real servers under their own protocols: knot, nsd, memcached, chrony, dnsmasq, nginx and stamp-suite, each on a free port of loopback. What is
 //! held are counts alone: how fast anything is says nothing here.
 
 use crate::setup::{tools, unpacked};
@@ -248,14 +248,40 @@ fn closes(bench: &Bench) -> Done {
     Ok(())
 }
 
-/// Both ends of STAMP are ours here.
+/// STAMP with ours at both ends, and with another implementation (stamp-suite) at each.
 fn stamp(bench: &Bench) -> Done {
+    let suite = root().join(tools()).join("stamp-suite").to_string_lossy().into_owned();
+    let port = free_port()?;
+    let reflector = bench.start(&suite, &["-i", "-S", "127.0.0.1", "-o", &port.to_string()])?;
+    let trial = bench.answers(&format!("stamp://127.0.0.1:{port}"), &["stamp"])?;
+    drop(reflector);
+    if trial["lost"] != 0 {
+        return Err(format!("stamp-suite as a reflector was to answer every packet, and it is {trial}"));
+    }
     for kind in ["stateless", "stateful"] {
         let port = free_port()?;
         let dropline = bench.dropline.to_string_lossy().into_owned();
         let (listen, kind) = (format!("--listen=127.0.0.1:{port}"), format!("--stamp={kind}"));
         let _reflector = bench.start(&dropline, &["serve", &listen, &kind])?;
         bench.answers(&format!("stamp://127.0.0.1:{port}"), &["stamp"])?;
+        let words = [
+            "--remote-addr=127.0.0.1",
+            "--count=500",
+            "--send-delay=2ms",
+            "--timeout=2",
+            "--output-format=json",
+        ];
+        let mut sender = Command::new(&suite);
+        let said = sender
+            .args(words)
+            .arg(format!("--remote-port={port}"))
+            .output()
+            .map_err(|why| why.to_string())?;
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        if !said.contains("\"packets_sent\":500,\"packets_received\":500,") {
+            return Err(format!("stamp-suite was to have all answers of {kind}, and says {said}"));
+        }
+        eprintln!("stamp-suite: 500 of 500 answered by {kind}");
     }
     Ok(())
 }
@@ -286,6 +312,9 @@ impl Bench {
         let path = path.into_iter().find(|path| path.exists()).unwrap_or_else(|| program.into());
         let mut command = Command::new(path);
         command.args(words).current_dir(&self.directory).stdin(Stdio::null());
+        if command.get_program().to_string_lossy().contains("/unpacked/") {
+            command.env("LD_LIBRARY_PATH", crate::setup::libraries());
+        }
         let child = command.stdout(log("out")?).stderr(log("err")?).spawn();
         child.map(|child| Server { child }).map_err(|why| format!("{program} cannot be started: {why}"))
     }

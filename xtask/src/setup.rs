@@ -89,13 +89,26 @@ const RIVALS: [(&str, &str); 8] = [
     ("sockperf", "/usr/bin/sockperf"),
 ];
 
-/// Servers for `make test-services`.
-const SERVICES: [(&str, &str); 5] = [
+/// Servers for `make test-services`. Like those of the gallery they are unpacked and not installed: their packages would enable
+/// units, six of which want port 53, and chrony's would take away the machine's own keeper of the time.
+const SERVICES: [(&str, &str); 6] = [
+    ("chrony", "/usr/sbin/chronyd"),
     ("dnsmasq-base", "/usr/sbin/dnsmasq"),
     ("knot", "/usr/sbin/knotd"),
     ("memcached", "/usr/bin/memcached"),
     ("nginx-light", "/usr/sbin/nginx"),
     ("nsd", "/usr/sbin/nsd"),
+];
+
+/// The further servers of `dropline experiment services`.
+const GALLERY_SERVERS: [(&str, &str); 7] = [
+    ("bind9", "/usr/sbin/named"),
+    ("coturn", "/usr/bin/turnserver"),
+    ("dnsdist", "/usr/bin/dnsdist"),
+    ("freeradius", "/usr/sbin/freeradius"),
+    ("rsyslog", "/usr/sbin/rsyslogd"),
+    ("snmpd", "/usr/sbin/snmpd"),
+    ("unbound", "/usr/sbin/unbound"),
 ];
 
 /// Generators of others that ask these servers, for `dropline experiment services`.
@@ -108,6 +121,8 @@ const GALLERY: [(&str, &str); 4] = [
 
 /// The tool that sends HTTP requests in `make test-services`, as Go's module proxy has it.
 const VEGETA: &str = "github.com/tsenart/vegeta/v12@v12.13.0";
+/// Another implementation of STAMP.
+const STAMP_SUITE: &str = "stamp-suite@1.0.0";
 /// What carries messages between agents, for `make test-fleet`.
 const FLEET: [(&str, &str); 1] = [("nats-server", "/usr/sbin/nats-server")];
 
@@ -151,14 +166,13 @@ pub(crate) fn run(part: &str) -> Done {
         }
         "rivals" => packages(&RIVALS),
         "services" => {
-            packages(&SERVICES)?;
-            beside("chrony", "usr/sbin/chronyd")?;
-            vegeta()
+            unpack(&SERVICES)?;
+            vegeta()?;
+            stamp_suite()
         }
-        // Its package would have a unit that wants port 53.
-        "gallery" => run("services")
-            .and_then(|()| packages(&GALLERY))
-            .and_then(|()| beside("unbound", "usr/sbin/unbound")),
+        "gallery" => {
+            run("services").and_then(|()| packages(&GALLERY)).and_then(|()| unpack(&GALLERY_SERVERS))
+        }
         "fuzz" => packages(&FUZZ),
         "trace" => {
             packages(&TRACE)?;
@@ -215,27 +229,62 @@ pub(crate) fn unpacked() -> PathBuf {
     crate::target().join("unpacked")
 }
 
-/// Unpacks a package whose installation would take away another one: chrony's takes the machine's own keeper of the time.
-fn beside(package: &str, file: &str) -> Done {
+/// Unpacks packages, and those that they need and that are not here, without installing any.
+fn unpack(wanted: &[(&str, &str)]) -> Done {
     let directory = unpacked();
-    if [Path::new("/"), &directory].iter().any(|root| root.join(file).exists()) {
+    let is_here = |file: &str| is_there(Path::new(file)) || directory.join(&file[1..]).exists();
+    let missing: Vec<&str> =
+        wanted.iter().filter(|(_, file)| !is_here(file)).map(|(package, _)| *package).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    std::fs::create_dir_all(&directory)
-        .map_err(|why| format!("cannot create {}: {why}", directory.display()))?;
-    let run = |program: &str, words: &[&str]| crate::run_in(&directory, program, words);
-    run("apt-get", &["update", WAIT, "--quiet", "--quiet"])?;
-    run("apt-get", &["download", "--quiet", "--quiet", package])?;
-    let files = std::fs::read_dir(&directory).map_err(|why| why.to_string())?.flatten();
-    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    let archive = names.into_iter().find(|name| name.starts_with(package) && name.ends_with(".deb"));
-    let archive = archive.ok_or_else(|| format!("apt-get download {package} left no package"))?;
-    run("dpkg-deb", &["--extract", &archive, "."])
+    let archives = directory.join("archives");
+    std::fs::create_dir_all(archives.join("partial"))
+        .map_err(|why| format!("cannot create {}: {why}", archives.display()))?;
+    let place = format!("--option=Dir::Cache::archives={}", root().join(&archives).display());
+    let mut words = vec![
+        "install",
+        WAIT,
+        "--quiet",
+        "--quiet",
+        "--yes",
+        "--no-install-recommends",
+        "--download-only",
+        &place,
+    ];
+    words.extend(&missing);
+    crate::run("apt-get", &["update", WAIT, "--quiet", "--quiet"])?;
+    crate::run("apt-get", &words)?;
+    let files = std::fs::read_dir(&archives).map_err(|why| why.to_string())?.flatten();
+    for archive in
+        files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "deb"))
+    {
+        let archive = root().join(archive);
+        crate::run_in(&directory, "dpkg-deb", &["--extract", &archive.to_string_lossy(), "."])?;
+    }
+    Ok(())
+}
+
+/// Where libraries of what is unpacked are.
+pub(crate) fn libraries() -> String {
+    let own = root().join(unpacked());
+    ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"]
+        .map(|place| own.join(place).display().to_string())
+        .join(":")
 }
 
 /// Where tools are installed that come from other registries.
 pub(crate) fn tools() -> PathBuf {
     crate::target().join("tools/bin")
+}
+
+/// A reflector and a session-sender of others.
+fn stamp_suite() -> Done {
+    if is_there(&tools().join("stamp-suite")) {
+        return Ok(());
+    }
+    let place = format!("--root={}", root().join(crate::target()).join("tools").display());
+    crate::run("cargo", &["install", "--locked", "--quiet", &place, STAMP_SUITE])
 }
 
 /// By Go, which has to be there: Debian's is older than the tool wants.

@@ -62,6 +62,9 @@ pub(crate) struct WatchArgs {
     /// Process of the service, which may be in another network namespace [default: the one that holds the socket].
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
+    /// Wait so long for a socket that is not there yet.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
     /// How long to watch [default: until Ctrl-C].
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,

@@ -120,6 +120,31 @@ fn vegeta_keeps_no_connection_and_oha_is_preferred() {
 }
 
 #[test]
+fn a_trial_that_is_stopped_keeps_what_was_decided_until_then() {
+    let bench = tool("");
+    // The first start is the request before any load; the second one runs until it is stopped.
+    let runs =
+        "{ [ -e begun ] || { : > begun; exit 0; }; trap 'exit 0' INT; while :; do sleep 0.05; done; }\n";
+    bench.write("vegeta", &bench.read("vegeta").replacen("exit 0\n", runs, 1));
+    let program = env!("CARGO_BIN_EXE_dropline");
+    let words = ["--signal=INT", "--preserve-status", "2", program, "trial", "http://127.0.0.1:8080/"];
+    let more = ["--load=1krps", "--duration=30s", "--deadline=10ms", "-q", "--json", "-o", "stopped.jsonl"];
+    let mut command = std::process::Command::new("timeout");
+    command
+        .args(words)
+        .args(more)
+        .current_dir(bench.path(""))
+        .env("PATH", format!("{}:/usr/bin:/bin", bench.path("").display()));
+    let ended = Ended::from(command.output().unwrap());
+    assert_eq!(ended.code, Some(130), "{}", ended.errors);
+    let json = ended.json();
+    // Of 100 within 0.1 s, those of the last two deadlines might have been under way.
+    assert_eq!((json["offered"].as_u64(), json["forwarded"].as_u64()), (Some(80), Some(80)), "{json}");
+    assert!(codes(&json).contains(&"interrupted"), "{json}");
+    assert!(bench.done(&["report", "stopped.jsonl"]).text.contains("forwarded  80"));
+}
+
+#[test]
 fn a_record_starts_no_tool() {
     let bench = tool("");
     let searched = ended(

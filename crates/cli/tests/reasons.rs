@@ -333,3 +333,19 @@ fn a_watch_that_heard_nothing_is_told_without_a_size_or_a_picture() {
     let delays = bench.run(&["compare", "a.jsonl", "b.jsonl"]);
     assert!(delays.errors.contains("dropline trial"), "{}", delays.errors);
 }
+
+#[test]
+fn a_socket_that_is_not_there_yet_is_waited_for() {
+    let bench = Bench::new();
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let name = port.to_string();
+    let words = ["watch", "--port", &name, "--duration=100ms", "-q", "--json", "-o", "-"];
+    assert_eq!(bench.run(&words).code, Some(4));
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let _socket = UdpSocket::bind(("127.0.0.1", port)).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    });
+    let waited = bench.run(&[&words[..], &["--wait=60s"]].concat());
+    assert_eq!(waited.code, Some(0), "{}", waited.errors);
+}

@@ -27,10 +27,13 @@ const SMALL_BUDGET: Duration = Duration::from_secs(2);
 const REPEATS: u32 = 5;
 const ROUNDS: u32 = 3;
 
+/// What the step is called that has the most answers of a service.
+const MOST_ANSWERS: &str = "ours, most answers";
+
 /// Its row in the table of experiments.
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "services",
-    about: "real services (knot, nsd, unbound, memcached, chrony, nginx), each beside the generator of its users; 10 minutes",
+    about: "thirteen real services (knot, bind9, memcached, chrony, nginx and more), beside the generators of their users; 15 minutes",
     runs: None,
     flags: &["small", "only", "budget", "keep"],
     run,
@@ -43,8 +46,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 enum Step {
     /// A search with these arrivals.
     Search(&'static str),
+    /// A search for the load up to which answers come promptly.
+    Knee,
     /// A trial at a multiple of what it bears.
     Above,
+    /// The most answers that can be had of it.
+    Most,
     /// What another generator says.
     Rival(&'static Rival),
     /// An open load at the rate that this one states without loss.
@@ -55,7 +62,9 @@ impl Step {
     fn name(self) -> String {
         match self {
             Self::Search(arrivals) => arrivals.to_owned(),
+            Self::Knee => "knee".to_owned(),
             Self::Above => "above".to_owned(),
+            Self::Most => MOST_ANSWERS.to_owned(),
             Self::Rival(rival) => rival.name.to_owned(),
             Self::AtStated(rival) => format!("at what {} states", rival.name),
         }
@@ -65,6 +74,9 @@ impl Step {
     fn all(service: &Service, small: bool) -> Vec<(u32, Self)> {
         let arrivals: &[&str] = if service.is_http { &["constant"] } else { &["constant", "poisson"] };
         let mut all: Vec<(u32, Self)> = arrivals.iter().map(|of| (1, Self::Search(of))).collect();
+        if service.has_delays() {
+            all.push((1, Self::Knee));
+        }
         all.push((1, Self::Above));
         let (repeats, rounds) = match (service.is_held, small) {
             (true, false) => (REPEATS, ROUNDS),
@@ -72,6 +84,9 @@ impl Step {
         };
         all.extend((2..=repeats).map(|round| (round, Self::Search("constant"))));
         for round in 1..=rounds {
+            if service.is_held {
+                all.push((round, Self::Most));
+            }
             for rival in service.rivals {
                 all.push((round, Self::Rival(rival)));
                 if service.is_held {
@@ -125,6 +140,8 @@ fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure
             progress(&format!("{}, {}, round {round}", service.name, step.name()));
             let found = match step {
                 Step::Search(arrivals) => running.search(arrivals, round, budget, &effort.stop),
+                Step::Knee => running.knee(budget, &effort.stop),
+                Step::Most => running.most_answers(&effort.stop),
                 Step::Above => running.above(tables::bears(&seen, service.name), &effort.stop),
                 Step::Rival(rival) => running.ask(rival, &effort.stop),
                 Step::AtStated(rival) => {

@@ -70,6 +70,11 @@ impl Failure {
         line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).map(str::to_owned).unwrap_or(line)
     }
 
+    /// What happened, and what to do where that is known, each as a text of its own.
+    pub fn parts(&self) -> (&str, Option<&str>) {
+        (&self.what, self.advice.as_deref())
+    }
+
     /// What kind it is.
     pub fn kind(&self) -> FailureKind {
         self.kind

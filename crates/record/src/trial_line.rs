@@ -129,6 +129,9 @@ pub struct TrialLine {
     /// Replies of a service by class: each request that was answered, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<BTreeMap<String, Count>>,
+    /// Payload bytes of these replies together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_bytes: Option<Count>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -269,6 +272,7 @@ impl TrialLine {
             directions: trial.directions().iter().map(DirectionLine::from).collect(),
             graph: trial.graph().map(GraphLine::from),
             replies: trial.replied().map(|replied| counts(&replied.classes)),
+            reply_bytes: count(trial.replied().and_then(|replied| replied.bytes)),
             packets: None,
             agents: trial.agents.iter().map(AgentLine::from).collect(),
             start: trial.start.clone(),
@@ -353,7 +357,10 @@ impl TrialLine {
             (None, Some(cycles), _) => Some(Extra::Cycles(cycles.cycles())),
             (None, None, Some(graph)) => Some(Extra::Graph(Box::new(graph.graph()?), passages)),
             (None, None, None) => {
-                let replied = || Replied { classes: self.replies.as_ref().map(plain).unwrap_or_default() };
+                let replied = || Replied {
+                    classes: self.replies.as_ref().map(plain).unwrap_or_default(),
+                    bytes: self.reply_bytes.map(|bytes| bytes.0),
+                };
                 passages
                     .map(Extra::Passages)
                     .or_else(|| self.replies.is_some().then(|| Extra::Replied(replied())))

@@ -51,7 +51,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         RepliesUnlike { truncated, extended, changed, unasked }
         RepliesElsewhere { packets, asked, from }
         RepliesRelayed { relayed, replies }
-        RepliesInOrder { replies, lost }
+        RepliesInOrder { replies, lost, together }
         RepliesAmbiguous { ambiguous, replies }
         RepliesTwice { duplicated, lost }
         RepliesRefuse { class, refused, replies }

@@ -132,7 +132,11 @@ fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
         (vec!["passages", "graph"], Extra::Graph(Box::new(graph.clone()), Some(passages.clone()))),
         (vec!["graph"], Extra::Graph(Box::new(graph), None)),
         (vec!["passages"], Extra::Passages(passages)),
-        (vec!["replies"], Extra::Replied(Replied { classes: [("noerror".into(), 7)].into() })),
+        (vec!["replies"], Extra::Replied(Replied { classes: [("noerror".into(), 7)].into(), bytes: None })),
+        (
+            vec!["replies"],
+            Extra::Replied(Replied { classes: [("noerror".into(), 7)].into(), bytes: Some(364) }),
+        ),
         (vec!["woken"], Extra::Wakeups(Wakeups { policy: "SCHED_FIFO 80".into(), ..Wakeups::default() })),
     ];
     for (names, extra) in kinds {

@@ -55,6 +55,9 @@ pub fn csv(record: &Record) -> String {
         .collect();
     heads.extend(places.iter().map(|place| format!("lost_at_{place}")));
     heads.extend(replies.iter().map(|class| format!("replies_{class}")));
+    if !replies.is_empty() {
+        heads.push("reply_bytes".into());
+    }
     for goal in 1..=goals {
         let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid", "median_pps"];
         heads.extend(names.map(|name| format!("goal_{goal}_{name}")));
@@ -124,6 +127,9 @@ fn cells(trial: &TrialLine, places: &[String], replies: &BTreeSet<&str>, goals: 
     cells.extend(places.iter().map(|place| count(lost_at(place))));
     let said = |class: &&str| Some(trial.replies.as_ref()?.get(*class).copied().unwrap_or_default());
     cells.extend(replies.iter().map(|class| count(said(class))));
+    if !replies.is_empty() {
+        cells.push(count(trial.reply_bytes));
+    }
     for goal in 0..goals {
         let bounds = trial.bounds.get(goal).copied().unwrap_or_default();
         let valid = |bound: Option<f64>, valid: bool| bound.map_or_else(String::new, |_| valid.to_string());

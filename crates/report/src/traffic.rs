@@ -186,6 +186,20 @@ pub(crate) fn replies_words(replies: &BTreeMap<String, Count>) -> String {
     }
 }
 
+/// How long a reply is in the mean, and how many bytes come back for one that was sent.
+pub(crate) fn reply_sizes(record: &Record, trial: &TrialLine) -> Option<String> {
+    let bytes = trial.reply_bytes.filter(|_| trial.forwarded.0 > 0)?.0;
+    let mean = bytes as f64 / trial.forwarded.0 as f64;
+    let profile = &record.header.profile;
+    let asked = profile.packet_mean_bytes.unwrap_or(profile.packet_bytes.into());
+    let times = if asked > 0.0 {
+        format!(", {:.2} times that of a request (amplification)", mean / asked)
+    } else {
+        String::new()
+    };
+    Some(format!("{mean:.1} B in the mean{times}"))
+}
+
 /// The percentiles of delays that are known.
 pub(crate) fn delays(delay: &dropline_record::DelayLine) -> String {
     let named = [

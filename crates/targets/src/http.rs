@@ -1,15 +1,19 @@
 //! `http:` targets: a tool of the user's sends requests when they are due, and its own output says what became of each.
 
 mod attempts;
+mod stillness;
 mod tool;
 
 use super::{Kind, Opened, Opening, Scheme, Target, udp};
 use attempts::{Asked, Attempt, Told};
 use dropline_aggregator::address::host_and_port;
 use dropline_failure::{Failure, nearest};
-use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput, quantities, time_of};
+use dropline_trial::{
+    Arrival, Caveat, Measurer, Rate, TrafficProfile, Trial, TrialInput, quantities, time_of,
+};
 use std::fmt;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tool::{Run, Tool};
@@ -144,11 +148,23 @@ pub(super) fn open(site: &Site, profile: &TrafficProfile, opening: Opening) -> R
     udp::consent_of_all(address, &opening.moving.targets)?;
     let (tool, program) = Tool::found(site.tool)?;
     let deadline = time_of(site.deadline.as_nanos() as u64);
-    let mut requests =
-        Requests { site: site.clone(), address, tool, program, opening, profile: profile.clone() };
+    let mut requests = Requests {
+        site: site.clone(),
+        address,
+        tool,
+        program,
+        opening,
+        profile: profile.clone(),
+        idle: Duration::ZERO,
+        is_behind: false,
+        last: None,
+    };
     requests.is_answered()?;
+    let idle = time_of(requests.idle.as_nanos() as u64);
     Ok(Opened {
-        note: Some(format!("HTTP: an answer that is later than {deadline}, and none at all, counts as lost")),
+        note: Some(format!(
+            "HTTP, answers in {idle}: an answer that is later than {deadline}, and none at all, counts as lost"
+        )),
         generator: Some(format!("{} ({}), a new run for each trial", tool.name, tool.about)),
         reply_buffer_bytes: None,
         measurer: Box::new(requests),
@@ -163,18 +179,67 @@ struct Requests {
     program: PathBuf,
     opening: Opening,
     profile: TrafficProfile,
+    /// How long an answer takes without load.
+    idle: Duration,
+    /// Whether the last trial left requests behind that were not answered in time: the server may still be at them.
+    is_behind: bool,
+    /// The last trial.
+    last: Option<udp::Lived>,
 }
 
+/// So long a server has to catch up before the next trial.
+const CATCHES_UP_WITHIN: Duration = Duration::from_secs(10);
+
 impl Requests {
+    fn once(&self) -> Result<Told, Failure> {
+        let asked =
+            Asked { requests: 1, load: Rate::from_millipps(100_000), patience: Duration::from_secs(2) };
+        self.run(asked, Duration::from_millis(5))
+    }
+
+    /// Waits until the server answers as it does without load: what it does not finish of one trial is no load of the next one.
+    fn catch_up(&self) -> Result<Option<Caveat>, Failure> {
+        let in_time = self.site.deadline.max(self.idle * 2);
+        let begun = Instant::now();
+        while begun.elapsed() < CATCHES_UP_WITHIN {
+            let told = self.once()?;
+            if told.stopped.is_some() {
+                return Err(Failure::interrupted());
+            }
+            let is_in_time = |attempt: &Attempt| {
+                (200..400).contains(&attempt.code) && u128::from(attempt.took_ns) <= in_time.as_nanos()
+            };
+            if told.attempts.first().is_some_and(is_in_time) {
+                return Ok(None);
+            }
+        }
+        let text = format!(
+            "{} s after the trial before, the server did not answer a single request within {}: it was still at what that trial had \
+             asked, or is slow without load. This trial says nothing of its load; search with a --max-load nearer to what it takes",
+            CATCHES_UP_WITHIN.as_secs(),
+            time_of(in_time.as_nanos() as u64)
+        );
+        Ok(Some(Caveat::Reported { code: "not_caught_up".into(), text }))
+    }
+
+    /// Whether nothing listens there any more.
+    fn is_gone(&self) -> bool {
+        let tried = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
+        tried.is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused)
+    }
+
     /// One request, before any load.
     fn is_answered(&mut self) -> Result<(), Failure> {
-        let once =
-            Asked { requests: 1, load: Rate::from_millipps(100_000), patience: Duration::from_secs(2) };
-        let told = self.run(once, Duration::from_millis(5))?;
+        let told = self.once()?;
         let why = match told.attempts.first() {
-            Some(Attempt { code: 200..400, .. }) => return Ok(()),
+            Some(Attempt { code: 200..400, took_ns, .. }) => {
+                self.idle = Duration::from_nanos(*took_ns);
+                return Ok(());
+            }
+            _ if told.stopped.is_some() => return Err(Failure::interrupted()),
             Some(Attempt { code: code @ 1.., .. }) => format!("it answers with status {code}"),
             Some(Attempt { error, .. }) if !error.is_empty() => error.clone(),
+            _ if self.is_gone() => format!("connection refused: nothing listens at {}", self.address),
             _ => "the request failed, and the tool does not say why".into(),
         };
         let asked = format!("http://{}{}", self.site.authority(), self.site.path);
@@ -195,6 +260,10 @@ impl Measurer for Requests {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
         let begun = Instant::now();
+        if let Some(last) = self.last.as_ref().filter(|last| last.has_died() && self.is_gone()) {
+            return Err(udp::died(&format!("nothing listens at {}", self.address), last));
+        }
+        let behind = if self.is_behind { self.catch_up()? } else { None };
         let number = self.opening.first_trial;
         let requests =
             (u128::from(input.load.as_millipps()) * input.duration.as_nanos() / 1_000_000_000_000) as u64;
@@ -202,7 +271,22 @@ impl Measurer for Requests {
         let asked = Asked { requests, load: input.load, patience };
         let told = if requests > 0 { self.run(asked, input.duration)? } else { Told::default() };
         let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
-        attempts::count(&mut trial, &told, asked, self.site.deadline, self.opening.slices);
+        if let Some(lasted) = told.stopped {
+            if told.requests == 0 {
+                return Err(Failure::interrupted());
+            }
+            trial.duration = lasted;
+            trial.caveats.push(Caveat::Interrupted);
+        }
+        trial.caveats.extend(behind);
+        let asked = Asked { requests: told.requests, ..asked };
+        let silent = attempts::count(&mut trial, &told, asked, self.site.deadline, self.opening.slices);
+        self.is_behind = trial.forwarded < trial.offered;
+        if silent > 0 && told.stopped.is_none() && self.is_gone() {
+            let (error, at_ns) = ("ECONNREFUSED".into(), told.last_answer_ns());
+            trial.caveats.push(Caveat::TargetUnreachable { error, at_ns, refused: 0, reports: silent });
+        }
+        self.last = Some(udp::Lived::of(&trial));
         trial.elapsed = begun.elapsed().max(trial.duration);
         self.opening.first_trial += 1;
         Ok(trial)

@@ -15,6 +15,7 @@ use dropline_traffic::{
 use dropline_trial::{
     Caveat, Measurer, Pace, Packet, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of,
 };
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -354,7 +355,7 @@ pub fn failure(why: &UdpError) -> Failure {
 }
 
 /// A target that was measured before and is not there any more.
-fn died(why: &UdpError, last: &Lived) -> Failure {
+pub(super) fn died(why: &dyn fmt::Display, last: &Lived) -> Failure {
     let number = last.number;
     let when = match last.died_ns {
         Some(ns) => format!("in trial {number}, {} after its start", time_of(ns)),
@@ -365,19 +366,24 @@ fn died(why: &UdpError, last: &Lived) -> Failure {
 }
 
 /// The last trial in which the target was there.
-struct Lived {
+pub(super) struct Lived {
     number: u64,
     /// When it died in it, if it did.
     died_ns: Option<u64>,
 }
 
 impl Lived {
-    fn of(trial: &Trial) -> Self {
+    pub(super) fn of(trial: &Trial) -> Self {
         let gone = trial.caveats.iter().find_map(|caveat| match caveat {
             Caveat::TargetUnreachable { at_ns, .. } => Some(*at_ns),
             _ => None,
         });
         Self { number: trial.number, died_ns: gone.filter(|_| trial.target_went_away()) }
+    }
+
+    /// Whether it died in it.
+    pub(super) fn has_died(&self) -> bool {
+        self.died_ns.is_some()
     }
 }
 

@@ -290,6 +290,9 @@ pub enum Caveat {
         replies: u64,
         /// Requests that are left without one.
         lost: u64,
+        /// Replies that came when a further request of their stream had left: of these it may be that one's.
+        #[serde(default)]
+        together: u64,
     },
     /// Replies carry a tag that came round: an earlier request with it has no reply either, and either may be meant.
     RepliesAmbiguous {
@@ -653,7 +656,8 @@ fn is_zero(number: &f64) -> bool {
 }
 
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
-pub const DISTURBING: [&str; 12] = [
+pub const DISTURBING: [&str; 13] = [
+    "not_caught_up",
     "agents_lost",
     "start_skew",
     "generator_limited",
@@ -669,7 +673,8 @@ pub const DISTURBING: [&str; 12] = [
 ];
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
-pub const INVALIDATING: [&str; 11] = [
+pub const INVALIDATING: [&str; 12] = [
+    "not_caught_up",
     "agents_lost",
     "start_skew",
     "generator_limited",

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub struct Replied {
     /// By class, as the protocol calls it; one that no reply had is not there.
     pub classes: BTreeMap<String, u64>,
+    /// Payload bytes of all of them, where they were counted.
+    pub bytes: Option<u64>,
 }
 
 /// What a class of replies means for who asked.

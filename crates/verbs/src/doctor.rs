@@ -108,7 +108,7 @@ pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> 
     findings.push(match generator_limit(&TrafficProfile::default(), stop) {
         Ok(limit) => fine("generator", format!("offers about {} of 64 B to our own reflector", about(limit))),
         Err(why) if why.kind() == dropline_failure::FailureKind::Interrupted => return Err(why),
-        Err(why) => broken("generator", why.to_string()),
+        Err(why) => failed("generator", &why),
     });
     Ok(findings)
 }
@@ -148,15 +148,26 @@ pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
         Ok(None) | Err(_) => return found,
     };
     let is_measured = found.iter().all(|finding| finding.weight != Weight::Broken);
-    if let Some(Spoken { words, command }) = listener.spoken {
-        let advice = Some(format!("to measure it:  {command}"));
-        match is_measured {
-            false if target.asks_nothing() => {
-                found = vec![Finding { advice, ..fine("target", format!("{target}: {words}")) }];
+    match listener.spoken {
+        Some(Spoken { words, command }) => {
+            let advice = Some(format!("to measure it:  {command}"));
+            match is_measured {
+                false if target.asks_nothing() => {
+                    found = vec![Finding { advice, ..fine("target", format!("{target}: {words}")) }];
+                }
+                false => found.push(Finding { advice, ..fine("service", words) }),
+                true => found.push(fine("service", words)),
             }
-            false => found.push(Finding { advice, ..fine("service", words) }),
-            true => found.push(fine("service", words)),
         }
+        None if target.asks_nothing() => {
+            let silent = Failure::environment(format!(
+                "{target}: a question that every DNS server answers was sent there, and no answer came"
+            ));
+            found = vec![failed("target", &silent.advice(
+                "start the server, or name the address and the port at which it listens; it may also have a rule that keeps this address out",
+            ))];
+        }
+        None => {}
     }
     found.insert(0, fine("socket", listener.holder));
     found
@@ -171,17 +182,18 @@ fn measured(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
             if target.starts_a_program() {
                 // A trial may send packets anywhere: nobody asked for one. That it ends well can be known without.
                 if let Err(why) = opened.measurer.finish() {
-                    return vec![broken("target", why.to_string())];
+                    return vec![failed("target", &why)];
                 }
                 finding.found += "; it was not asked for a trial";
                 finding.advice = Some(format!(
-                    "to ask it for one:  dropline trial {} --load 100pps --duration 1s",
-                    quoted(&target.to_string())
+                    "to ask it for one:  dropline trial {} --load 100{} --duration 1s",
+                    quoted(&target.to_string()),
+                    target.load_unit().rates()[0]
                 ));
             }
             vec![finding]
         }
-        Err(why) => vec![broken("target", why.to_string())],
+        Err(why) => vec![failed("target", &why)],
     }
 }
 
@@ -193,8 +205,9 @@ fn disturbs(subject: &str, found: impl Into<String>, advice: &str) -> Finding {
     Finding { weight: Weight::Disturbs, advice: Some(advice.into()), ..fine(subject, found) }
 }
 
-fn broken(subject: &str, found: impl Into<String>) -> Finding {
-    Finding { weight: Weight::Broken, ..fine(subject, found) }
+fn failed(subject: &str, why: &Failure) -> Finding {
+    let (what, advice) = why.parts();
+    Finding { weight: Weight::Broken, advice: advice.map(str::to_owned), ..fine(subject, what) }
 }
 
 #[cfg(test)]

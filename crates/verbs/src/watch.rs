@@ -13,7 +13,8 @@ use dropline_trial::number_of;
 use dropline_trial::{ArrivalFidelity, Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub use dropline_traffic::Glimpse;
 
@@ -24,6 +25,8 @@ pub struct WatchPlan {
     pub port: u16,
     /// The process that is the service, if not the one that holds the socket.
     pub pid: Option<u32>,
+    /// How long a socket that is not there yet is waited for.
+    pub wait: Duration,
     /// How long; until stopped if not said.
     pub duration: Option<Duration>,
     /// Time between two looks at the socket.
@@ -43,7 +46,7 @@ pub fn watch(
     stop: &AtomicBool,
     see: impl FnMut(&Glimpse) + Send,
 ) -> Result<Finished, Failure> {
-    let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
+    let port = opened(plan, stop)?;
     let started = clock::now_utc();
     let address = port.address();
     let environment = environment::capture(&plan.command_line);
@@ -109,6 +112,24 @@ pub fn watch(
     });
     Ok(Finished { record, failure: begun.and(kept).and(ended).err() })
 }
+
+/// The socket, once it is there.
+fn opened(plan: &WatchPlan, stop: &AtomicBool) -> Result<Port, Failure> {
+    let begun = Instant::now();
+    loop {
+        match Port::open(plan.port, plan.pid, plan.every) {
+            Err(OverhearError::NoSocket(_)) if begun.elapsed() < plan.wait => {}
+            other => return other.map_err(|why| failure(&why)),
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::interrupted());
+        }
+        thread::sleep(LOOKS_EVERY);
+    }
+}
+
+/// From one look at whether the socket is there to the next.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// What was heard, in the words of a trial: what arrived was offered, what was not lost on its way to the program was
 /// forwarded.
@@ -229,7 +250,7 @@ fn failure(why: &OverhearError) -> Failure {
         OverhearError::Thread(why) => Failure::thread(why),
         OverhearError::NoSocket(port) => failure.advice(format!(
             "is the service running, and in this network namespace?  ss -lunp 'sport = :{port}'; in another one:  \
-             dropline watch --port {port} --pid PID"
+             dropline watch --port {port} --pid PID; one that starts later is waited for with --wait 1min"
         )),
         OverhearError::System(source) if source.kind() == ErrorKind::PermissionDenied => failure
             .advice("to enter the process's network namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE there (root outside of containers)"),

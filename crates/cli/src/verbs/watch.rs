@@ -18,7 +18,13 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
         .as_deref()
         .map(|text| plan::read("--duration", quantities::positive_duration(text)))
         .transpose()?;
+    let wait = args
+        .wait
+        .as_deref()
+        .map(|text| plan::read("--wait", quantities::positive_duration(text)))
+        .transpose()?;
     let plan = WatchPlan {
+        wait: wait.unwrap_or_default(),
         port: args.port,
         pid: args.pid,
         duration,

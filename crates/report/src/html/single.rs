@@ -243,6 +243,7 @@ fn counted(record: &Record, trial: &TrialLine) -> Markup {
                 }
             }
             @for (class, count) in trial.replies.iter().flatten() { dt { "replies, " (class) } dd { (number::count(count.0)) } }
+            @if let Some(words) = traffic::reply_sizes(record, trial) { dt { "size of a reply" } dd { (words) } }
             @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
             @for (place, count) in traffic::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
             dt { "loss ratio" }

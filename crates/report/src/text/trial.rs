@@ -105,6 +105,9 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     if let Some(replies) = &trial.replies {
         page.fact("replies", &traffic::replies_words(replies));
     }
+    if let Some(words) = traffic::reply_sizes(record, trial) {
+        page.fact("their size", &words);
+    }
     let more = [("duplicated", trial.duplicated), ("reordered", trial.reordered), ("late", trial.late)];
     let more: Vec<String> = more
         .into_iter()

@@ -1,7 +1,7 @@
 //! What became of each request of a trial, counted.
 
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, number_of, time_of};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Rate, Slice, Stamp, Trial, number_of, time_of};
 use std::time::Duration;
 
 /// What a tool is asked to send.
@@ -31,7 +31,12 @@ pub(super) struct Attempt {
 impl Asked {
     /// When a request is due after the first one, in ns.
     fn due_ns(&self, index: u64) -> u64 {
-        (u128::from(index) * 1_000_000_000_000 / u128::from(self.load.as_millipps().max(1))) as u64
+        (u128::from(index) * A_GAP / u128::from(self.load.as_millipps().max(1))) as u64
+    }
+
+    /// How many are due within a time.
+    fn within(&self, time: Duration) -> u64 {
+        (u128::from(self.load.as_millipps()) * time.as_nanos() / A_GAP) as u64
     }
 }
 
@@ -48,36 +53,76 @@ pub(super) struct Told {
     pub(super) attempts: Vec<Attempt>,
     /// Requests that it made and that failed, of which it says nothing more.
     pub(super) failed: u64,
+    /// Requests that were due.
+    pub(super) requests: u64,
+    /// How long it stood still: it was stopped, or others had its CPUs.
+    pub(super) held: Duration,
+    /// Of one that was stopped by the user, after how long.
+    pub(super) stopped: Option<Duration>,
+}
+
+impl Told {
+    /// When the last answer came, after the first request left.
+    pub(super) fn last_answer_ns(&self) -> u64 {
+        let begun = self.attempts.iter().map(|attempt| attempt.left_ns).min().unwrap_or(0);
+        let answered = self.attempts.iter().filter(|attempt| attempt.code > 0);
+        answered.map(|attempt| attempt.left_ns.saturating_add(attempt.took_ns) - begun).max().unwrap_or(0)
+    }
+
+    /// Of a tool that was stopped, what became of the requests that were due so early that each of them was answered or given up
+    /// before: those alone are left, and how many there were.
+    pub(super) fn cut(&mut self, asked: Asked) -> u64 {
+        let begun = self.attempts.iter().map(|attempt| attempt.left_ns).min().unwrap_or(0);
+        let ends = self.attempts.iter().map(|attempt| attempt.left_ns.saturating_add(attempt.took_ns));
+        let lasted = ends.max().unwrap_or(0) - begun;
+        let whole = lasted.saturating_sub(asked.patience.as_nanos() as u64);
+        let due = asked.within(Duration::from_nanos(whole));
+        self.attempts.retain(|attempt| match attempt.index {
+            Some(index) => index < due,
+            None => attempt.left_ns - begun < whole,
+        });
+        self.stopped = Some(Duration::from_nanos(whole));
+        due.max(self.attempts.len() as u64).min(asked.requests)
+    }
 }
 
 /// A request that left within this part of its deadline left when it was due: timers of the tools are no better.
-const PROMPT: u64 = 10;
+const PROMPT: u32 = 10;
 
 /// Fills in a trial. A request is forwarded where it was answered with a status below 400 until its deadline, which runs from when
 /// it was due, or, where it left promptly, from when it left. Of the others, one that the server did answer within that time from when it left was late by the tool's doing, and
 /// not offered: the tool had no CPU, or no place in its pool. What the tool's machine refused, and what it never began, was
-/// not offered either.
-pub(super) fn count(trial: &mut Trial, told: &Told, asked: Asked, deadline: Duration, slices: Option<u32>) {
+/// not offered either. Where the tool leaves out so many that failed that nobody knows which of the others were due when, no lateness
+/// is known: an answer then has the deadline from when its request left, and of what was lost as much may be the tool's doing as
+/// was due while it stood still. How many had no answer at all is returned.
+pub(super) fn count(
+    trial: &mut Trial,
+    told: &Told,
+    asked: Asked,
+    deadline: Duration,
+    slices: Option<u32>,
+) -> u64 {
     let attempts = &told.attempts;
-    let deadline = deadline.as_nanos() as u64;
+    let deadline_ns = deadline.as_nanos() as u64;
     trial.intended = Some(asked.requests);
     trial.stamp = Some(Stamp::App);
     trial.delay_kind = Some(DelayKind::RoundTrip);
     let dues = dues(attempts, asked);
+    let dues_are_known = told.failed <= asked.within(deadline / PROMPT);
     let [mut delays, mut service, mut lateness] = [(); 3].map(|()| Histogram::new());
     let (mut late, mut refused, mut silent) = (0_u64, 0_u64, 0_u64);
-    let mut parts = parts(trial, slices);
+    let mut parts = parts(trial, slices.filter(|_| dues_are_known));
     for (attempt, &(index, due)) in attempts.iter().zip(&dues) {
         if let Some((_, name)) = OURS.iter().find(|(words, _)| attempt.error.contains(words)) {
             *trial.refused.entry((*name).into()).or_default() += 1;
             continue;
         }
-        let late_ns = attempt.left_ns.saturating_sub(due);
+        let late_ns = if dues_are_known { attempt.left_ns.saturating_sub(due) } else { 0 };
         let since_due = late_ns.saturating_add(attempt.took_ns);
         let is_served = (200..400).contains(&attempt.code);
-        let is_prompt = late_ns <= deadline / PROMPT;
-        let is_in_time = is_served && if is_prompt { attempt.took_ns } else { since_due } <= deadline;
-        if is_served && !is_in_time && attempt.took_ns <= deadline {
+        let is_prompt = late_ns <= deadline_ns / u64::from(PROMPT);
+        let is_in_time = is_served && if is_prompt { attempt.took_ns } else { since_due } <= deadline_ns;
+        if is_served && !is_in_time && attempt.took_ns <= deadline_ns {
             continue;
         }
         trial.offered += 1;
@@ -101,16 +146,21 @@ pub(super) fn count(trial: &mut Trial, told: &Told, asked: Asked, deadline: Dura
     trial.offered += told.failed;
     silent += told.failed;
     trial.slices = parts;
-    trial.delay = Delay::of(delays);
     trial.service_delay = Delay::of(service);
-    trial.lateness = Delay::of(lateness);
+    if dues_are_known {
+        trial.delay = Delay::of(delays);
+        trial.lateness = Delay::of(lateness);
+    } else if !told.held.is_zero() {
+        trial.disturbance = Some(Disturbance { displaced: 0, waited: told.held });
+        trial.caveats.push(Caveat::GeneratorStarved { waited_ns: told.held.as_nanos() as u64 });
+    }
     if trial.offered < asked.requests {
         let (intended, offered) = (asked.requests, trial.offered);
         let error = trial.refused.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name.clone());
         trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface: None });
     }
     let kinds = [
-        (late, format!("were answered later than {}", time_of(deadline))),
+        (late, format!("were answered later than {}", time_of(deadline_ns))),
         (refused, "were answered with a status of 400 or more".into()),
         (silent, format!("failed, or were given up after {}", time_of(asked.patience.as_nanos() as u64))),
     ];
@@ -118,9 +168,10 @@ pub(super) fn count(trial: &mut Trial, told: &Told, asked: Asked, deadline: Dura
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if told.failed > 0 {
         let text = format!(
-            "{} failed, and the tool does not say why: they count as lost, though its own machine may have refused them; \
+            "{} failed, and the tool does not say which, nor why: they count as lost, though its own machine may have refused them{}; \
              --tool vegeta says it of each",
-            number_of(told.failed, "request")
+            number_of(told.failed, "request"),
+            if dues_are_known { "" } else { ", and there are no delays from when requests were due" }
         );
         trial.caveats.push(Caveat::Reported { code: "failures_untold".into(), text });
     }
@@ -129,44 +180,20 @@ pub(super) fn count(trial: &mut Trial, told: &Told, asked: Asked, deadline: Dura
         let text = format!("{all} of {} count as lost: {}", trial.offered, said.join(", "));
         trial.caveats.push(Caveat::Reported { code: "requests_lost".into(), text });
     }
+    trial.caveats.extend(trial.doubted_loss());
+    silent
 }
 
 /// Of each attempt, which request it is and when that was due, on the clock of the attempts. The schedule lies where none of them
-/// left before it was due, and one just then.
+/// left before it was due, and one just then. Where a tool leaves some out, they are taken for the last ones: what is late then is
+/// never called prompt.
 fn dues(attempts: &[Attempt], asked: Asked) -> Vec<(u64, u64)> {
-    let missing = asked.requests.saturating_sub(attempts.len() as u64);
-    let numbered = |base: Option<(i128, u128)>| {
-        let mut least = 0;
-        attempts.iter().map(move |attempt| {
-            let at_least = least;
-            least += 1;
-            match (attempt.index, base) {
-                (Some(index), _) => index,
-                // A tool that leaves out what failed: those before may be missing, so it is the one that was due last.
-                (None, Some((base, early))) => {
-                    let since = (i128::from(attempt.left_ns) - base).max(0) as u128;
-                    let parts = since * u128::from(asked.load.as_millipps());
-                    ((parts + early) / A_GAP)
-                        .min(u64::MAX.into())
-                        .clamp(at_least.into(), (at_least + missing).into()) as u64
-                }
-                (None, None) => at_least,
-            }
-        })
-    };
-    let base = |indices: &mut dyn Iterator<Item = u64>| {
-        let firsts = attempts.iter().zip(indices);
-        firsts.map(|(attempt, index)| i128::from(attempt.left_ns) - i128::from(asked.due_ns(index))).min()
-    };
-    let mut start = base(&mut numbered(None)).unwrap_or(0);
-    let are_told = attempts.iter().all(|attempt| attempt.index.is_some());
-    if missing > 0 && !are_told {
-        // By the first one, give or take half a gap; then by the one that was least late.
-        let first = attempts.first().map_or(0, |first| i128::from(first.left_ns));
-        start = base(&mut numbered(Some((first, A_GAP / 2)))).unwrap_or(0);
-    }
-    let due = |index| (start + i128::from(asked.due_ns(index))).max(0) as u64;
-    numbered(Some((start, 0))).map(|index| (index, due(index))).collect()
+    let numbered =
+        || attempts.iter().zip(0..).map(|(attempt, place)| (attempt, attempt.index.unwrap_or(place)));
+    let leads =
+        numbered().map(|(attempt, index)| i128::from(attempt.left_ns) - i128::from(asked.due_ns(index)));
+    let start = leads.min().unwrap_or(0);
+    numbered().map(|(_, index)| (index, (start + i128::from(asked.due_ns(index))).max(0) as u64)).collect()
 }
 
 /// From one request to the next, in ns times the load in thousandths a second.
@@ -186,12 +213,15 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn counted(attempts: &[Attempt], failed: u64, requests: u64) -> Trial {
+        counted_of(&Told { attempts: attempts.to_vec(), failed, ..Told::default() }, requests)
+    }
+
+    fn counted_of(told: &Told, requests: u64) -> Trial {
         let load = Rate::pps(1000.0).unwrap();
         let asked = Asked { requests, load, patience: Duration::from_millis(100) };
         let input = TrialInput { load, duration: Duration::from_millis(requests) };
         let mut trial = Trial::new(1, input, 7);
-        let told = Told { attempts: attempts.to_vec(), failed };
-        count(&mut trial, &told, asked, Duration::from_millis(50), Some(2));
+        count(&mut trial, told, asked, Duration::from_millis(50), Some(2));
         trial
     }
 
@@ -239,17 +269,52 @@ mod tests {
         assert_eq!((trial.offered, trial.forwarded, trial.refused["EADDRNOTAVAIL"]), (2, 0, 1));
     }
 
+    fn untold(left_ms: u64) -> Attempt {
+        Attempt { index: None, ..attempt(0, left_ms, 1) }
+    }
+
     #[test]
-    fn a_tool_that_leaves_out_what_failed_shifts_no_due_time() {
-        let untold = |left_ms| Attempt { index: None, ..attempt(0, left_ms, 1) };
-        // The second and third failed.
-        let mut first_late = [untold(0), untold(3), untold(4)];
-        first_late[0].left_ns += MS / 4;
-        let trial = counted(&first_late, 2, 5);
+    fn a_tool_that_leaves_out_few_that_failed_is_late_by_no_more_than_their_gaps() {
+        // The second and third failed, within a tenth of the deadline.
+        let trial = counted(&[untold(0), untold(3), untold(4)], 2, 5);
         assert_eq!((trial.offered, trial.forwarded), (5, 3));
-        assert!(trial.lateness.histogram.unwrap().max().unwrap().abs_diff(MS / 4) < MS / 100);
+        assert_eq!(trial.lateness.histogram.unwrap().max().unwrap() / MS, 2);
         // With none missing, the third request left 8 ms late.
         let trial = counted(&[untold(0), untold(1), untold(10)], 0, 3);
         assert_eq!(trial.lateness.histogram.unwrap().max().unwrap() / MS, 8);
+    }
+
+    #[test]
+    fn where_many_failed_untold_no_lateness_is_stated_and_what_was_due_in_the_tools_pause_is_not_the_servers_loss()
+     {
+        // Nine of ten fail, untold; the tool stands still from 20 to 320 ms, and then sends what was due meanwhile.
+        let left = |index: u64| if (20..320).contains(&index) { 320 } else { index };
+        let attempts: Vec<Attempt> = (0..500).step_by(10).map(|index| untold(left(index))).collect();
+        let failed = 500 - attempts.len() as u64;
+        let told = |held| Told { attempts: attempts.clone(), failed, held, ..Told::default() };
+        let trial = counted_of(&told(Duration::from_millis(300)), 500);
+        assert_eq!((trial.offered, trial.forwarded), (500, 50));
+        let is_known = [&trial.delay, &trial.lateness].iter().any(|one| one.histogram.is_some());
+        assert!(!is_known && trial.slices.is_empty(), "nobody knows which were due when");
+        assert!(trial.service_delay.histogram.is_some());
+        assert_eq!((trial.lost_by_us(), trial.lost_by_target()), (300, 150));
+        let codes: Vec<&str> = trial.caveats.iter().map(Caveat::code).collect();
+        assert_eq!(codes, ["generator_starved", "failures_untold", "requests_lost", "loss_doubted"]);
+        let trial = counted_of(&told(Duration::ZERO), 500);
+        assert_eq!((trial.lost_by_us(), trial.doubted_loss()), (0, None));
+    }
+
+    #[test]
+    fn of_a_tool_that_was_stopped_what_was_decided_by_then_counts() {
+        let asked =
+            Asked { requests: 1000, load: Rate::pps(1000.0).unwrap(), patience: Duration::from_millis(100) };
+        let attempts: Vec<Attempt> = (0..300).map(|index| attempt(index, index, 1)).collect();
+        let mut told = Told { attempts, ..Told::default() };
+        assert_eq!((told.cut(asked), told.attempts.len()), (200, 200));
+        assert_eq!(told.stopped, Some(Duration::from_millis(200)));
+        let mut untold =
+            Told { attempts: (0..30).map(|tenth| untold(10 * tenth)).collect(), ..Told::default() };
+        assert_eq!((untold.cut(asked), untold.attempts.len()), (191, 20));
+        assert_eq!(Told::default().cut(asked), 0);
     }
 }

@@ -1,18 +1,19 @@
 //! The tools that send requests: how each is started, and what its output says.
 
 use super::attempts::{Asked, Attempt, Told};
+use super::stillness::Stillness;
 use crate::Opening;
 use dropline_archive::held::Scratch;
 use dropline_archive::reading;
 use dropline_failure::Failure;
 use dropline_printable::lines;
-use dropline_traffic::{Farewell, Started, start_with_us};
+use dropline_traffic::{Farewell, Signal, Started, start_with_us};
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -57,13 +58,21 @@ const OHA: Tool = Tool {
 };
 
 /// Others that users have, and why they do not do.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 6] = [
     ("ab", "it is a closed loop: it waits for answers before it asks again, and so hides how late they are"),
     ("h2load", "it holds requests back while its streams are busy, and does not say when they were due"),
     ("hey", "it is a closed loop: it waits for answers before it asks again, and so hides how late they are"),
+    ("k6", "its arrivals are open (constant-arrival-rate), and it has no adapter here"),
     ("wrk", "it is a closed loop: it waits for answers before it asks again, and so hides how late they are"),
     ("wrk2", "it says how late requests were, and not which of them; it has no adapter here"),
 ];
+
+/// What a start of a tool came to.
+struct Output {
+    attempts: Vec<Attempt>,
+    held: Duration,
+    is_stopped: bool,
+}
 
 /// One start of a tool.
 pub(super) struct Run<'a> {
@@ -88,6 +97,10 @@ impl Run<'_> {
 const MOST_CONNECTIONS: u64 = 20_000;
 /// A tool that lags a little behind is not cut off for that.
 const SLACK: Duration = Duration::from_millis(50);
+/// A tool that is asked to end says what it has within this time, or says nothing.
+const SAYS_WITHIN: Duration = Duration::from_secs(3);
+/// From one look at it to the next.
+const LOOKS_EVERY: Duration = Duration::from_millis(5);
 /// Proxies would lead requests elsewhere.
 const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
@@ -215,25 +228,38 @@ impl Tool {
         let file = scratch.path().join("requests");
         let until = Instant::now() + run.duration + SLACK + run.asked.patience + opening.patience;
         let target = format!("GET {}\n", run.url);
-        let mut output = self.run(run.program, (self.begin)(run, &file), &target, opening, until)?;
-        if let Some(told) = self.told {
-            output = self.run(run.program, told(&file), "", opening, until)?;
-        }
-        let mut attempts = output;
-        attempts.retain(|attempt| attempt.index.is_none_or(|index| index < run.asked.requests));
+        let Output { attempts, held, is_stopped } = self.run(
+            run.program,
+            (self.begin)(run, &file),
+            &target,
+            Some(&opening.stop),
+            until,
+            opening.patience,
+        )?;
+        let attempts = match self.told {
+            None => attempts,
+            Some(told) => {
+                self.run(run.program, told(&file), "", None, until + opening.patience, opening.patience)?
+                    .attempts
+            }
+        };
+        let mut told = Told { attempts, held, ..Told::default() };
+        told.attempts.retain(|attempt| attempt.index.is_none_or(|index| index < run.asked.requests));
         if self.leaves_out {
-            attempts.sort_by_key(|attempt| attempt.left_ns);
+            told.attempts.sort_by_key(|attempt| attempt.left_ns);
         }
-        let told = attempts.len() as u64;
-        if told > run.asked.requests {
+        let made = told.attempts.len() as u64;
+        if made > run.asked.requests {
             let why = format!(
-                "{} was asked for {} requests, and says that it made {told}",
+                "{} was asked for {} requests, and says that it made {made}",
                 self.name, run.asked.requests
             );
             return Err(Failure::environment(why));
         }
-        let failed = if self.leaves_out { run.asked.requests - told } else { 0 };
-        Ok(Told { attempts, failed })
+        let requests = if is_stopped { told.cut(run.asked) } else { run.asked.requests };
+        told.requests = requests;
+        told.failed = if self.leaves_out { requests - told.attempts.len() as u64 } else { 0 };
+        Ok(told)
     }
 
     /// Starts it, and waits for its end.
@@ -242,9 +268,10 @@ impl Tool {
         program: &Path,
         arguments: Vec<OsString>,
         input: &str,
-        opening: &Opening,
+        stop: Option<&AtomicBool>,
         until: Instant,
-    ) -> Result<Vec<Attempt>, Failure> {
+        patience: Duration,
+    ) -> Result<Output, Failure> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for name in PROXIES {
@@ -261,16 +288,19 @@ impl Tool {
         let errors = child.stderr.take().expect("stderr is a pipe");
         let output = reader(move || attempts(BufReader::new(output), read)).inspect_err(|_| child.end())?;
         let errors = reader(move || last_words(errors)).inspect_err(|_| child.end())?;
-        let ended = self.wait(&mut child, opening, until);
+        let mut stillness = Stillness::of(child.id());
+        let ended = self.wait(&mut child, stop, until, patience, &mut stillness);
         child.end();
         let (output, errors) = (output.join(), errors.join().unwrap_or_default());
-        let status = ended?;
+        let (status, is_stopped) = ended?;
         let said = if errors.is_empty() { String::new() } else { format!(": {errors}") };
-        if !status.success() {
+        if !status.success() && !is_stopped {
             return Err(Failure::environment(format!("{} failed ({status}){said}", self.name)));
         }
         match output {
-            Ok(Ok(attempts)) => Ok(attempts),
+            Ok(Ok(attempts)) => Ok(Output { attempts, held: stillness.total(), is_stopped }),
+            // It ended in the middle of a line, say.
+            Ok(Err(_)) if is_stopped => Err(Failure::interrupted()),
             Ok(Err(why)) => {
                 Err(Failure::environment(format!("the output of {} cannot be read: {why}", self.name)))
             }
@@ -278,25 +308,35 @@ impl Tool {
         }
     }
 
+    /// Its status, and whether the user stopped it: it is then asked to say what it has.
     fn wait(
         &self,
         child: &mut Started,
-        opening: &Opening,
+        stop: Option<&AtomicBool>,
         until: Instant,
-    ) -> Result<std::process::ExitStatus, Failure> {
+        patience: Duration,
+        stillness: &mut Stillness,
+    ) -> Result<(std::process::ExitStatus, bool), Failure> {
+        let mut asked_to_end: Option<Instant> = None;
         loop {
             if let Some(status) = child.try_wait().map_err(Failure::environment)? {
-                return Ok(status);
+                return Ok((status, asked_to_end.is_some()));
             }
-            if opening.stop.load(Ordering::Relaxed) {
-                return Err(Failure::interrupted());
+            stillness.look();
+            match asked_to_end {
+                None if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => {
+                    let _ = child.signal(Signal::INT);
+                    asked_to_end = Some(Instant::now());
+                }
+                Some(asked) if asked.elapsed() > SAYS_WITHIN => return Err(Failure::interrupted()),
+                _ => {}
             }
             if Instant::now() >= until {
-                let patience = opening.patience.as_secs_f64();
+                let patience = patience.as_secs_f64();
                 return Err(Failure::environment(format!("{} did not end within {patience} s", self.name))
                     .advice("give it longer: --patience 5min"));
             }
-            thread::sleep(Duration::from_millis(5));
+            thread::sleep(LOOKS_EVERY);
         }
     }
 }

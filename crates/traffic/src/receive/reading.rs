@@ -59,6 +59,14 @@ impl Reading<'_> {
         matches!(self, Self::Service(requests) if requests.service.is_in_order())
     }
 
+    /// The next packet of the same stream, where nothing in a reply says whose it is.
+    pub(crate) fn next_in_order(&self, index: u64) -> Option<u64> {
+        match self {
+            Self::Service(requests) if self.is_in_order() => requests.next_of_stream(index),
+            _ => None,
+        }
+    }
+
     /// The packet whose reply would carry the same tag as this one's, where one left a turn of the tags before.
     pub(crate) fn turn_before(&self, index: u64) -> Option<u64> {
         match self {

@@ -31,6 +31,10 @@ pub(crate) struct Received {
     pub(crate) ambiguous: u64,
     /// Packets that these were counted for.
     pub(crate) unsure: ReceivedSet,
+    /// Replies that do not say whose they are, and came when a further request of their stream had left.
+    pub(crate) together: u64,
+    /// Payload bytes of answers, and of parts of some that were never whole.
+    pub(crate) reply_bytes: u64,
     /// Answers that a service has from others.
     pub(crate) relayed: u64,
     /// Answers of several datagrams.
@@ -80,6 +84,8 @@ impl Received {
             foreign: 0,
             unasked: 0,
             ambiguous: 0,
+            together: 0,
+            reply_bytes: 0,
             unsure: ReceivedSet::default(),
             relayed: 0,
             parts: Parts::default(),
@@ -181,6 +187,8 @@ impl Received {
         self.foreign += other.foreign;
         self.unasked += other.unasked;
         self.ambiguous += other.ambiguous;
+        self.together += other.together;
+        self.reply_bytes += other.reply_bytes;
         self.unsure.merge(other.unsure);
         self.relayed += other.relayed;
         for (own, other) in self.otherwise.iter_mut().zip(other.otherwise) {

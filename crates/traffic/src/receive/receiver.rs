@@ -249,13 +249,12 @@ impl<'a> Receiver<'a> {
             match heard {
                 Heard::Reply { index, class, origin } => {
                     self.counts.count_origin(origin);
-                    self.count_reply(stream, index, class, at, now, flight);
+                    self.count_reply(stream, index, class, (at, now, sent_below), flight);
                 }
-                Heard::Part { index, part } => {
-                    if let Some(class) = self.counts.take_part(index, part) {
-                        self.count_reply(stream, index, class, at, now, flight);
-                    }
-                }
+                Heard::Part { index, part } => match self.counts.take_part(index, part) {
+                    Some(class) => self.count_reply(stream, index, class, (at, now, sent_below), flight),
+                    None => self.counts.reply_bytes += self.batch.packet(at).len() as u64,
+                },
                 Heard::Different { difference, index } => self.counts.count_different(difference, index),
                 other => self.counts.count_stray(other),
             }
@@ -285,8 +284,7 @@ impl<'a> Receiver<'a> {
         stream: usize,
         index: u64,
         class: usize,
-        at: usize,
-        now: u64,
+        (at, now, sent_below): (usize, u64, u64),
         flight: &TrialState<'_>,
     ) {
         let counts = &mut self.counts;
@@ -305,6 +303,7 @@ impl<'a> Receiver<'a> {
             return;
         }
         counts.forwarded += 1;
+        counts.reply_bytes += self.batch.packet(at).len() as u64;
         counts.classes[class.min(MOST_CLASSES - 1)] += 1;
         let next = &mut self.next_expected[stream];
         if index < *next {
@@ -330,6 +329,11 @@ impl<'a> Receiver<'a> {
                 now
             }
         };
+        if let Some(next) = self.reading.next_in_order(index).filter(|&next| next < sent_below) {
+            // Its times may be gone: a great deal has left since.
+            let has_left = |(_, departed): (u64, u64)| departed <= back;
+            counts.together += u64::from(flight.stamps.of(next).is_none_or(has_left));
+        }
         self.arrived.event(back);
         if let Some(log) = &mut self.log {
             log.note(index, back);

@@ -157,6 +157,11 @@ impl Requests<'_> {
         }
     }
 
+    /// The packet of this trial that is the next of the same stream.
+    pub(crate) fn next_of_stream(&self, index: u64) -> Option<u64> {
+        index.checked_add(self.streams())
+    }
+
     /// The packet of this trial that had the tag of this one in the turn before, where tags come round.
     pub(crate) fn turn_before(&self, index: u64) -> Option<u64> {
         let bits = self.service.token_bits();

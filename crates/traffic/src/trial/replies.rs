@@ -65,7 +65,10 @@ impl Replies {
                 service::Meaning::Failed => Meaning::Failed,
             };
             let classes = service.protocol().classes.iter().zip(received.classes);
-            trial.say_replies(classes.map(|(class, count)| (class.name, meaning(class), count)));
+            trial.say_replies(
+                classes.map(|(class, count)| (class.name, meaning(class), count)),
+                received.reply_bytes,
+            );
             if received.relayed > 0 {
                 let replies = received.forwarded;
                 let relayed = received.relayed.min(replies);
@@ -74,7 +77,11 @@ impl Replies {
         }
         let is_in_order = matches!(reply, Reply::Service(service) if service.is_in_order());
         if is_in_order {
-            trial.caveats.push(Caveat::RepliesInOrder { replies: received.forwarded, lost: trial.lost() });
+            trial.caveats.push(Caveat::RepliesInOrder {
+                replies: received.forwarded,
+                lost: trial.lost(),
+                together: received.together,
+            });
         }
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
@@ -94,9 +101,10 @@ impl Replies {
             trial.caveats.push(Caveat::RepliesTwice { duplicated, lost });
         }
         let is_missing = trial.forwarded < trial.offered;
-        if is_in_order && is_missing {
-            // Behind one that is missing, each would be taken for another's.
+        if is_in_order && (is_missing || received.together > 0) {
+            // Behind one that is missing, each would be taken for another's; of two that are under way, either may come first.
             (trial.delay, trial.service_delay) = Default::default();
+            trial.slices.iter_mut().for_each(|slice| slice.delay = None);
         }
         if knows_not_which(reply, received) && is_missing {
             trial.slices = Vec::new();

@@ -435,7 +435,7 @@ fn replies_that_say_nothing_are_counted_and_are_never_more_than_requests() {
     };
     let in_order = |trial: &Trial| {
         trial.caveats.iter().find_map(|caveat| match caveat {
-            Caveat::RepliesInOrder { replies, lost } => Some((*replies, *lost)),
+            Caveat::RepliesInOrder { replies, lost, .. } => Some((*replies, *lost)),
             _ => None,
         })
     };
@@ -447,6 +447,41 @@ fn replies_that_say_nothing_are_counted_and_are_never_more_than_requests() {
     assert_eq!(in_order(&trial), Some((270, 30)));
     let knows_delays = trial.delay.histogram.is_some() || !trial.slices.is_empty();
     assert!(!knows_delays, "nobody knows which are missing");
+}
+
+#[test]
+fn replies_that_say_nothing_have_delays_only_where_one_request_is_under_way_at_a_time() {
+    // Each tenth reply comes behind later ones, none is missing.
+    let delayed = |by: Duration| {
+        undisturbed_trial(move || {
+            let odd = OddTarget::start(move |socket, number, _, source| match number % 10 {
+                0 => {
+                    let socket = socket.try_clone().unwrap();
+                    std::thread::spawn(move || {
+                        std::thread::sleep(by);
+                        let _ = socket.send_to(b"ok", source);
+                    });
+                }
+                _ => drop(socket.send_to(b"ok", source)),
+            });
+            measurer(own(odd.address, "text:PING", "any"), profile())?.measure(input(100.0, 400))
+        })
+    };
+    let together = |trial: &Trial| {
+        trial.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::RepliesInOrder { lost: 0, together, .. } => Some(*together),
+            _ => None,
+        })
+    };
+    let trial = delayed(Duration::from_millis(100));
+    let has_delays = |trial: &Trial| {
+        trial.delay.histogram.is_some() || trial.slices.iter().any(|slice| slice.delay.is_some())
+    };
+    assert!(together(&trial).is_some_and(|replies| replies > 9), "{:?}", trial.caveats);
+    assert!(!has_delays(&trial), "which of them came when is not known");
+    // Every reply comes before the next request leaves: 100 a second, by one stream.
+    let trial = delayed(Duration::ZERO);
+    assert!(together(&trial) != Some(0) || has_delays(&trial), "{:?}", trial.caveats);
 }
 
 #[test]

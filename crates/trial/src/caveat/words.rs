@@ -277,15 +277,18 @@ impl fmt::Display for Caveat {
                  off from others",
                 number_of(*replies, "reply")
             ),
-            Self::RepliesInOrder { replies, lost } => write!(
+            Self::RepliesInOrder { replies, lost, together } => write!(
                 f,
                 "nothing in {} says to which request it is: each was taken for that of the next request of its stream, so that one \
                  that came twice, or late from before, counts as an answer{}. Put a tag into the payload where the service sends \
                  it back from (--payload with {{tag:4}}, --reply tag@N)",
                 number_of(*replies, "reply"),
-                match lost {
-                    0 => String::new(),
-                    lost => format!(
+                match (lost, together) {
+                    (0, 0) => String::new(),
+                    (0, together) => format!(
+                        "; {together} came when further requests of their streams had left, and nobody knows to which of them each is, so there are no delays"
+                    ),
+                    (lost, _) => format!(
                         "; {lost} are missing and nobody knows which, so there are no delays, and not when they were lost"
                     ),
                 }

@@ -188,7 +188,8 @@ fn replied(parts: &[&Trial]) -> Option<Extra> {
             *classes.entry(class.clone()).or_insert(0) += count;
         }
     }
-    Some(Extra::Replied(Replied { classes }))
+    let bytes = parts.iter().map(|part| part.replied()?.bytes).sum();
+    Some(Extra::Replied(Replied { classes, bytes }))
 }
 
 /// Doubts that follow from counts are found anew from the sums; of the others each is said once.

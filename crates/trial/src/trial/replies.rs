@@ -10,9 +10,9 @@ const DOUBTED_OF_A_THOUSAND: u64 = 1;
 const LIMITED_OF: u64 = 20;
 
 impl Trial {
-    /// Keeps what the replies said, by class. Where more than a few say that nobody got what he asked for, it is doubted that
+    /// Keeps what the replies said, by class, and how many bytes they had together. Where more than a few say that nobody got what he asked for, it is doubted that
     /// this was meant to be measured.
-    pub fn say_replies<'a>(&mut self, said: impl IntoIterator<Item = (&'a str, Meaning, u64)>) {
+    pub fn say_replies<'a>(&mut self, said: impl IntoIterator<Item = (&'a str, Meaning, u64)>, bytes: u64) {
         let said: Vec<_> = said.into_iter().filter(|(.., count)| *count > 0).collect();
         let replies = said.iter().map(|(.., count)| count).sum::<u64>();
         let doubted = |meaning| {
@@ -29,7 +29,7 @@ impl Trial {
             self.caveats.push(Caveat::RepliesFail { class, failed, replies });
         }
         let classes = said.into_iter().map(|(class, _, count)| (class.to_owned(), count)).collect();
-        self.extra = Some(Extra::Replied(Replied { classes }));
+        self.extra = Some(Extra::Replied(Replied { classes, bytes: Some(bytes) }));
     }
 
     /// The doubt about a trial of which a service refused a good part, and did not answer another: a rule of its own is why,
@@ -106,12 +106,15 @@ mod tests {
         let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };
         let mut trial = Trial::new(1, input, 7);
         let answered = 10_000 - refused - failed;
-        trial.say_replies([
-            ("noerror", Meaning::Answered, answered),
-            ("truncated", Meaning::Refused, refused),
-            ("servfail", Meaning::Failed, failed),
-            ("formerr", Meaning::Failed, 0),
-        ]);
+        trial.say_replies(
+            [
+                ("noerror", Meaning::Answered, answered),
+                ("truncated", Meaning::Refused, refused),
+                ("servfail", Meaning::Failed, failed),
+                ("formerr", Meaning::Failed, 0),
+            ],
+            520_000,
+        );
         trial
     }
 
