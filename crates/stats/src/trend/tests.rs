@@ -119,6 +119,14 @@ fn widths_that_do_not_fit_their_nights_are_not_used() {
     assert!(used <= 1, "{used} of {HISTORIES}");
     assert!(changes(shifted) <= 4);
     assert_eq!(trend(&white(1, 50)).widths, Widths::Alike);
+    // Good and bad nights in turns are told apart as well as those in any order.
+    let in_turns = |seed| {
+        let deviations: Vec<f64> = (0..60).map(|night| if night % 2 == 0 { 0.003 } else { 0.03 }).collect();
+        nights(&mut seeded(seed), &deviations)
+    };
+    let used = (0..HISTORIES).filter(|seed| trend(&in_turns(*seed)).widths == Widths::Used).count();
+    assert!(used >= 28, "{used} of {HISTORIES}");
+    assert!(found(40, |seed| stepped(in_turns(seed), 40, -0.01)) >= 25);
     // A mistake in their scale is harmless.
     for times in [0.2, 5.0] {
         let mut nights = mixed(2, 250);
