@@ -228,3 +228,30 @@ fn place(path: &Path) -> PathBuf {
     let (here, around) = places(path);
     around.filter(|_| !here.exists()).unwrap_or(here)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drift_is_known_as_far_as_it_had_come() {
+        let moved = Moved { series: "s", rises: false, at: "2026-02", at_low: "2026-01", at_high: "2026-03" };
+        let known = |size| {
+            let at = |at: &str| at.to_owned();
+            let (id, series) = (at("a"), at("s"));
+            let known = Known { id, series, rises: false, at_low: at("2026-01"), at_high: at("2026-02"), size };
+            Acknowledged { changes: vec![known] }
+        };
+        let wanted = Wanted { smallest_effect: 0.02, more_is_better: true };
+        let told = |of: Option<f64>, size: f64| {
+            let come = Come { size, low: size - 0.005, high: size + 0.005 };
+            let Told { id, acknowledged, of_it } = known(of).told_as_far(&moved, &come, wanted);
+            assert_eq!((id.as_str(), of_it), ("a", of), "its name stays");
+            acknowledged
+        };
+        assert!(told(Some(-0.03), -0.03) && told(Some(-0.03), -0.05), "no more than it may be off by");
+        assert!(!told(Some(-0.03), -0.12), "nine more in a hundred are news");
+        assert!(told(Some(-0.12), -0.03), "it came back");
+        assert!(told(None, -0.12), "of before: how far it had come was not kept");
+    }
+}
