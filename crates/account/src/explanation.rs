@@ -371,7 +371,8 @@ impl Explanation {
     /// own as well, or its program took them, whatever waited, and did not answer them.
     pub fn for_want_of_a_cpu(&self) -> Option<u64> {
         let replayed = self.with(Change::is_a_cpu).map(|found| found.low);
-        let taken = (self.unanswered > 0 && self.lacks.contains(&Lack::CountAlone)).then_some(self.unanswered);
+        let taken =
+            (self.unanswered > 0 && self.lacks.contains(&Lack::CountAlone)).then_some(self.unanswered);
         Some(self.lost.saturating_sub(replayed.or(taken)?))
     }
 

@@ -112,7 +112,9 @@ impl Standing {
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
         let standing = match Self::stated(answer) {
             Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
-            Self::GeneratorLimited if answer.lower_pps.is_some() && failed_by_itself(record, answer).is_some() => {
+            Self::GeneratorLimited
+                if answer.lower_pps.is_some() && failed_by_itself(record, answer).is_some() =>
+            {
                 Self::Disturbed
             }
             stated => stated,

@@ -148,6 +148,7 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
     });
     let nights = match all {
         0 | 1 => String::new(),
+        _ if loads.bare(low) == loads.bare(high) => String::new(),
         _ => format!(", its nights from {} to {}", loads.bare(low), loads.bare(high)),
     };
     Some(format!("{words}{nights}{apart}{before}"))

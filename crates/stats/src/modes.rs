@@ -439,7 +439,9 @@ mod tests {
     /// Draws of a standard normal law.
     fn normals(seed: u64, count: usize) -> Vec<f64> {
         let mut chance = crate::chance::seeded(seed);
-        (0..count).map(|_| rand_distr::Distribution::sample(&rand_distr::StandardNormal, &mut chance)).collect()
+        (0..count)
+            .map(|_| rand_distr::Distribution::sample(&rand_distr::StandardNormal, &mut chance))
+            .collect()
     }
 
     #[test]
@@ -456,12 +458,16 @@ mod tests {
                 })
                 .collect();
             let ticks = values.iter().map(|value| ((value * 1000.0) as i64, 1));
-            let found = Modes::of(&Counted::ticks(Meaning::default(), ticks, None).unwrap().binned(), 1).modes;
+            let found =
+                Modes::of(&Counted::ticks(Meaning::default(), ticks, None).unwrap().binned(), 1).modes;
             assert!(found.len() >= 2, "{found:?}");
             for mode in &found {
                 let inside = values.iter().map(|value| (value * 1000.0).trunc());
                 let inside = inside.filter(|value| (mode.low..=mode.high).contains(value)).count();
-                assert_eq!(inside as u64, mode.mass, "what a range is said to hold is what lies in it: {mode:?}");
+                assert_eq!(
+                    inside as u64, mode.mass,
+                    "what a range is said to hold is what lies in it: {mode:?}"
+                );
             }
             assert!((found[0].peak / 100e3 - 1.0).abs() < 0.02, "{found:?}");
             assert!((found[1].peak / 500e3 - 1.0).abs() < 0.06, "{found:?}");
@@ -472,6 +478,9 @@ mod tests {
     fn the_peak_of_a_law_that_only_falls_is_at_its_begin() {
         let ticks = (0..10_000).map(|n| ((20e3 - 50e3 * ((f64::from(n) + 0.5) / 10_000.0).ln()) as i64, 1));
         let found = Modes::of(&Counted::ticks(Meaning::default(), ticks, None).unwrap().binned(), 1).modes;
-        assert!(found.len() == 1 && (20e3..25e3).contains(&found[0].peak) && found[0].low < 20.02e3, "{found:?}");
+        assert!(
+            found.len() == 1 && (20e3..25e3).contains(&found[0].peak) && found[0].low < 20.02e3,
+            "{found:?}"
+        );
     }
 }

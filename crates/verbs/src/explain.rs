@@ -104,7 +104,9 @@ fn give_way(explanation: &mut Explanation, trial: &Trial, caveats: &mut Vec<Cave
     explanation.doubted = others.saturating_add(most).min(explanation.doubted);
     let same = explanation.lost - most;
     let why = match explanation.cause {
-        Some(_) => format!("replayed on a CPU that nobody else uses, it loses {same} or more of these packets all the same"),
+        Some(_) => format!(
+            "replayed on a CPU that nobody else uses, it loses {same} or more of these packets all the same"
+        ),
         None => format!("its program took {same} of these packets, whatever waited, and did not answer them"),
     };
     let of_that = if most == 0 { "none is".to_owned() } else { format!("at most {most} are") };
@@ -139,7 +141,10 @@ fn choice(record: &Record) -> Option<(usize, Option<String>)> {
     let (at, why) = if let Some(at) = lossy(&is_valid) {
         (at, "the lowest load that lost packets in a valid trial")
     } else if let Some(at) = lossy(&|trial| !trial.void) {
-        (at, "the lowest load that lost packets; no trial that lost some is valid as a judgement of the target")
+        (
+            at,
+            "the lowest load that lost packets; no trial that lost some is valid as a judgement of the target",
+        )
     } else if let Some(at) = lossy(&|_| true) {
         (at, "the lowest load that lost packets; no trial that lost some counts")
     } else {

@@ -184,7 +184,8 @@ fn line(
     let mut drifts: Vec<DriftingLine> = drifts.collect();
     let last_mark = history.marks().map(|(night, _)| at(night)).last();
     drifts.extend(
-        together(&changes, last_mark.as_deref(), wanted).map(|(from, to, size)| drifting((from, to), size, true)),
+        together(&changes, last_mark.as_deref(), wanted)
+            .map(|(from, to, size)| drifting((from, to), size, true)),
     );
     let first = &history.nights[0];
     SeriesLine {

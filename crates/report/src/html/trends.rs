@@ -6,7 +6,8 @@ use crate::number::percent;
 use crate::plot::trend;
 use crate::prose::{date, sentence_case};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few, verdict, weights,
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few,
+    verdict, weights,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};

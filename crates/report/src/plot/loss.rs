@@ -113,7 +113,11 @@ impl Lost {
 
     /// That some trials have any, and some have not.
     fn mixed(self) -> &'static str {
-        if self.or_late { "some trials lose or are late and some are not" } else { "some trials lose and some do not" }
+        if self.or_late {
+            "some trials lose or are late and some are not"
+        } else {
+            "some trials lose and some do not"
+        }
     }
 
     fn sets_in(self) -> &'static str {
@@ -139,13 +143,16 @@ fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads, lost: Lost)
         (Some(last), None) => {
             let here = if outside.is_empty() { "" } else { " here" };
             let Lost { one, .. } = lost;
-            let any = if lost.or_late { format!("had a {one} late or lost") } else { format!("lost a {one}") };
+            let any =
+                if lost.or_late { format!("had a {one} late or lost") } else { format!("lost a {one}") };
             format!("No trial{here} {any}, up to {}", loads.with_unit(last))
         }
         (None, Some(first)) if shown.len() == 1 => {
             format!("The only trial here {}, at {}", lost.some(), loads.with_unit(first))
         }
-        (None, Some(first)) => format!("Every trial here {}, from {} on", lost.some(), loads.with_unit(first)),
+        (None, Some(first)) => {
+            format!("Every trial here {}, from {} on", lost.some(), loads.with_unit(first))
+        }
         (Some(last), Some(first)) if last < first => {
             format!("{} sets in between {} and {}", lost.sets_in(), loads.bare(last), loads.with_unit(first))
         }
@@ -153,12 +160,7 @@ fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads, lost: Lost)
             format!("At {} {}", loads.with_unit(last), lost.mixed())
         }
         (Some(last), Some(first)) => {
-            format!(
-                "Between {} and {} {}",
-                loads.bare(first),
-                loads.with_unit(last),
-                lost.mixed()
-            )
+            format!("Between {} and {} {}", loads.bare(first), loads.with_unit(last), lost.mixed())
         }
     };
     let lowest = shown.iter().map(load).fold(f64::INFINITY, f64::min);

@@ -102,7 +102,7 @@ impl SearchSummary<'_> {
             },
             (Standing::Disturbed, (Some(lower), Some(upper)), _) => {
                 let upper = loads.with_unit(loads.ceil(upper));
-                at_least(lower, &format!("; it fails at {upper}, and trials between were disturbed"))
+                at_least(lower, &format!(" (it fails at {upper}; trials between were disturbed)"))
             }
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
                 let end = self.lateness().unwrap_or_else(|| "where our generator ends".into());

@@ -94,13 +94,15 @@ fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
 
 /// How sure it is, in the words of a report of the record.
 pub(crate) fn how_sure(goal: &IndexedGoal) -> String {
+    let is_doubted = goal.why_not.is_some() && goal.bound_pps.is_none();
     let of_before = || match goal.result {
+        ResultWord::Regular | ResultWord::Narrow | ResultWord::Wide if is_doubted => "doubted",
         ResultWord::Regular => "tested",
         ResultWord::Narrow => "precise enough",
         ResultWord::Wide => "not yet precise",
         ResultWord::AtMaximum => "limit not reached",
         ResultWord::BelowMinimum => "drops at the lowest load",
-        ResultWord::Irregular => "unfinished",
+        ResultWord::Irregular => "irregular",
     };
     goal.standing.clone().unwrap_or_else(|| of_before().to_owned())
 }

@@ -4,7 +4,8 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few, verdict, weights,
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few,
+    verdict, weights,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 

@@ -193,7 +193,8 @@ fn what_neighbours_have_in_common_is_noise() {
 fn the_nights_of_a_month_or_two_that_are_alike_raise_few_alarms() {
     // Six in 1000 nights are allowed: in these rows they would be 54 and 108.
     for (count, most) in [(30, 54), (60, 108)] {
-        let alarms: usize = (0..300).map(|seed| trend(&wandering(9000 + seed, count, 0.9)).changes.len()).sum();
+        let alarms: usize =
+            (0..300).map(|seed| trend(&wandering(9000 + seed, count, 0.9)).changes.len()).sum();
         assert!(alarms <= most, "{count} nights: {alarms}");
     }
     // And a step is told for all that.

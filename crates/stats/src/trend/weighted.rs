@@ -164,7 +164,8 @@ fn variances(nights: &[Night], logs: &[f64]) -> (Widths, Vec<f64>) {
     };
     let stride = nights.len().div_ceil(MOST);
     let likelihood = |apart: usize, variances: &[f64]| {
-        let is_one_machine = |night: &usize| (night - apart + 1..=*night).all(|night| !nights[night].is_marked);
+        let is_one_machine =
+            |night: &usize| (night - apart + 1..=*night).all(|night| !nights[night].is_marked);
         let pairs = (apart..nights.len()).step_by(stride).filter(is_one_machine);
         let of = |night: usize| {
             let variance = variances[night] + variances[night - apart];

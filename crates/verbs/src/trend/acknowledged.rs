@@ -239,7 +239,8 @@ mod tests {
         let known = |size| {
             let at = |at: &str| at.to_owned();
             let (id, series) = (at("a"), at("s"));
-            let known = Known { id, series, rises: false, at_low: at("2026-01"), at_high: at("2026-02"), size };
+            let known =
+                Known { id, series, rises: false, at_low: at("2026-01"), at_high: at("2026-02"), size };
             Acknowledged { changes: vec![known] }
         };
         let wanted = Wanted { smallest_effect: 0.02, more_is_better: true };
