@@ -367,6 +367,15 @@ impl Explanation {
         }
     }
 
+    /// Of what was lost, at most so many for want of a CPU, as far as this explanation says: the others would be lost on a CPU of its
+    /// own as well, or its program took them, whatever waited, and did not answer them.
+    pub fn for_want_of_a_cpu(&self) -> Option<u64> {
+        let replayed = self.with(Change::is_a_cpu).map(|found| found.low);
+        let taken =
+            (self.unanswered > 0 && self.lacks.contains(&Lack::CountAlone)).then_some(self.unanswered);
+        Some(self.lost.saturating_sub(replayed.or(taken)?))
+    }
+
     /// What a change would lose, if it was tried.
     pub fn with(&self, wanted: impl Fn(Change) -> bool) -> Option<Predicted> {
         self.remedies.iter().find(|remedy| wanted(remedy.change)).map(|remedy| remedy.lost)

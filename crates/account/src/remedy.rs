@@ -95,7 +95,7 @@ impl Remedy {
 
 impl Change {
     /// Whether the server has a CPU for itself.
-    pub(crate) fn is_a_cpu(self) -> bool {
+    pub fn is_a_cpu(self) -> bool {
         matches!(self, Self::OwnCpu | Self::NoQuota)
     }
 

@@ -48,6 +48,7 @@ fn describe(record: &Record) -> IndexLine {
         median_pps: answer.median_pps,
         upper_pps: answer.upper_pps,
         result: answer.result,
+        standing: None,
         level: answer.level,
         limit_pps: answer.median_pps,
         bound_pps: None,

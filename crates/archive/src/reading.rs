@@ -11,6 +11,7 @@ use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What is named instead of a file to read standard input.
@@ -55,6 +56,14 @@ pub fn is_waiting() -> bool {
     WAITING.load(Ordering::SeqCst) > 0
 }
 
+/// Tells a user what is waited for.
+static TELL: OnceLock<fn(&str)> = OnceLock::new();
+
+/// From now on what is waited for is told by this.
+pub fn tell_waiting_by(tell: fn(&str)) {
+    let _ = TELL.set(tell);
+}
+
 /// As long as it lives, [`is_waiting`].
 #[derive(Debug)]
 pub struct Waiting(());
@@ -64,6 +73,14 @@ impl Waiting {
     pub fn begin() -> Self {
         WAITING.fetch_add(1, Ordering::SeqCst);
         Self(())
+    }
+
+    /// The same, told.
+    pub(crate) fn told(words: &str) -> Self {
+        if let Some(tell) = TELL.get() {
+            tell(words);
+        }
+        Self::begin()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Files that are written whole: whoever reads one sees the old one or the new one, never half of either.
 
 use crate::held;
+use crate::reading::Waiting;
 use dropline_failure::Failure;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -152,9 +153,19 @@ pub fn change(path: &Path, change: impl FnOnce() -> Result<Vec<u8>, Failure>) ->
 /// So long it is waited for another program that changes the same file: one that was stopped would hold it for ever.
 const WAITED: Duration = Duration::from_secs(60);
 
+/// From then on it is told, and a signal ends the program: what it would change here can be made again.
+const LONG: Duration = Duration::from_secs(2);
+
 fn wait_for(lock: &File, path: &Path) -> Result<(), Failure> {
     let began = Instant::now();
+    let mut waiting = None;
     loop {
+        if began.elapsed() > LONG && waiting.is_none() {
+            waiting = Some(Waiting::told(&format!(
+                "{} is held by another program: waiting for it, a minute at most; Ctrl-C ends that, and what was measured is kept",
+                path.display()
+            )));
+        }
         match lock.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if began.elapsed() < WAITED => sleep(Duration::from_millis(20)),

@@ -34,6 +34,7 @@ use std::process::ExitCode;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    dropline_archive::reading::tell_waiting_by(output::note);
     let typed = help::asked_for(std::env::args_os().collect());
     let cli = match signals::end_at_once().map_err(Stop::Failure).and_then(|()| parse(&typed)) {
         Ok(cli) => cli,

@@ -281,6 +281,9 @@ fn interval(bounds: &BoundsLine) -> String {
     };
     let (lower, upper) =
         (end(bounds.lower_pps, bounds.lower_valid), end(bounds.upper_pps, bounds.upper_valid));
+    if bounds.lower_pps.or(bounds.upper_pps).is_none() {
+        return format!("[{lower}, {upper}]");
+    }
     format!("[{lower}, {upper}] {}", scale.1)
 }
 
@@ -372,6 +375,6 @@ mod tests {
         assert_eq!(interval(&bounds), "[0.001, 1.000?] Mpps");
         let near = BoundsLine { lower_pps: Some(8.3986e6), upper_pps: Some(8.4222e6), ..bounds };
         assert_eq!(interval(&near), "[8.399, 8.422?] Mpps");
-        assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");
+        assert_eq!(interval(&BoundsLine::default()), "[…, …]");
     }
 }

@@ -276,6 +276,29 @@ fn the_index_goes_on_saying_what_was_filed_of_a_record_that_lost_something() {
 }
 
 #[test]
+fn who_waits_for_a_lock_says_so_and_ends_by_a_signal_with_its_record_kept() {
+    let bench = history(2);
+    let lock = std::fs::File::options().write(true).open(bench.path("nights/.index.jsonl.lock")).unwrap();
+    lock.lock().unwrap();
+    let words = ["search", "sim:soft", "-q", "--max-trials=3", "--history", "nights"];
+    let mut command = bench.command(&words);
+    command.stdout(std::process::Stdio::null()).stderr(std::fs::File::create(bench.path("said")).unwrap());
+    let mut child = command.spawn().unwrap();
+    command::wait_for_lines(&bench.path("said"), 1);
+    assert!(
+        bench.read("said").contains("is held by another program: waiting for it"),
+        "{}",
+        bench.read("said")
+    );
+    command::interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(lock);
+    let listed = listed(&bench, &[]);
+    let kept = listed.iter().filter(|line| line["target"] == "sim:soft").count();
+    assert_eq!((listed.len(), kept), (3, 1), "the record is there without the index");
+}
+
+#[test]
 fn what_looks_like_a_record_and_is_not_read_is_told() {
     use std::os::unix::ffi::OsStrExt as _;
     let bench = history(1);

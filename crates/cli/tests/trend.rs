@@ -185,6 +185,36 @@ fn an_acknowledged_change_keeps_its_id_and_fails_no_more_and_a_new_one_does() {
 }
 
 #[test]
+fn searches_that_are_made_again_in_one_night_are_that_night() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 20, 20);
+    for again in 0..5 {
+        let change = |header: &mut Value| {
+            commit(20)(header);
+            header["started"] = format!("{}T02:{again}0:00Z", &at(20)[..10]).into();
+        };
+        bench.write(&format!("nights/again{again}.jsonl"), &night(20 + again, true, change));
+    }
+    let ended = gate(&bench);
+    assert_eq!(ended.code, Some(0), "one bad night is no level: {}", ended.text);
+    let found = json(&bench, &["nights"]);
+    assert_eq!(list(&list(&found, "series")[0], "points").len(), 21);
+    let why = |left: &Value| left["why"].as_str().unwrap().to_owned();
+    let whys: Vec<String> = list(&found, "left_out").iter().map(why).collect();
+    assert_eq!(whys.len(), 4, "{whys:?}");
+    assert!(whys.iter().all(|why| why.contains("one of 5 of one night")), "{whys:?}");
+    // Searches of further commits are nights of their own, however close.
+    for (index, again) in (0..5).enumerate() {
+        let change = |header: &mut Value| {
+            commit(30 + index)(header);
+            header["started"] = format!("{}T02:{again}0:00Z", &at(20)[..10]).into();
+        };
+        bench.write(&format!("nights/again{again}.jsonl"), &night(20 + again, true, change));
+    }
+    assert_eq!(list(&list(&json(&bench, &["nights"]), "series")[0], "points").len(), 25);
+}
+
+#[test]
 fn other_targets_machines_and_versions_are_histories_of_their_own() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("nights")).unwrap();

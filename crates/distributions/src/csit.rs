@@ -369,7 +369,12 @@ fn answer(goal: GoalLine, limit: &Limit, level: Option<f64>) -> AnswerLine {
         median_pps: level.map(|_| limit.value),
         level,
         conditional_throughput_pps: level.is_none().then_some(limit.value),
-        result: if level.is_some() { ResultWord::Narrow } else { ResultWord::Regular },
+        result: match level {
+            Some(_) => ResultWord::Narrow,
+            // A search of theirs that ended with its bounds farther apart.
+            None if 1.0 - limit.lower / limit.upper > WIDTH * 1.001 => ResultWord::Wide,
+            None => ResultWord::Regular,
+        },
         why: None,
         outlook: None,
         certified: None,
@@ -423,6 +428,16 @@ mod tests {
         assert_eq!(header.environment.labels["commit"], "5a3f1c2de");
         assert!(header.environment.machine().contains("192.0.2.1 and 192.0.2.2, Intel-E810CQ"));
         assert!(record.is_finished());
+    }
+
+    #[test]
+    fn bounds_that_are_farther_apart_than_their_goals_ask_are_not_yet_precise() {
+        let found = json!({
+            "ndr": { "lower": bound(1e6), "upper": bound(2e6) }, "pdr": { "lower": bound(1e6), "upper": bound(1.004e6) },
+        });
+        let results: Vec<ResultWord> =
+            record(&case("ndrpdr", found)).answers().unwrap().iter().map(|answer| answer.result).collect();
+        assert_eq!(results, [ResultWord::Wide, ResultWord::Regular]);
     }
 
     #[test]

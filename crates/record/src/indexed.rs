@@ -70,6 +70,9 @@ pub struct IndexedGoal {
     pub upper_pps: Option<f64>,
     /// Whether it is an answer.
     pub result: ResultWord,
+    /// How sure it is, in the words of a report; left out by versions before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<String>,
     /// Probability that the interval holds the true value; null where the algorithm states bounds.
     pub level: Option<f64>,
     /// The limit that a history is made of; null where none stands.
@@ -216,4 +219,7 @@ pub struct PrunedLine {
     pub bytes: u64,
     /// Why it stays.
     pub why: Option<String>,
+    /// Whether it is a copy of another record.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copy: bool,
 }

@@ -198,8 +198,11 @@ pub struct DriftingLine {
     pub size_high: f64,
     /// What that says.
     pub verdict: VerdictWord,
-    /// Whether somebody has acknowledged it.
+    /// Whether somebody has acknowledged it, as far as it has come.
     pub acknowledged: bool,
+    /// How far it had come when somebody acknowledged it; left out where nobody did, or it is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_size: Option<f64>,
 }
 
 impl DriftingLine {

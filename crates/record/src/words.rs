@@ -207,6 +207,11 @@ impl LoadUnit {
         }
     }
 
+    /// What is said of those that did not come: `lost`, of wake-ups `missed`.
+    pub fn lost(self) -> &'static str {
+        if self == Self::Wakeups { "missed" } else { "lost" }
+    }
+
     /// As a person says several.
     pub fn many(self) -> &'static str {
         match self {

@@ -138,7 +138,7 @@ fn replies(trial: &TrialLine) -> String {
 
 /// What became of the packets of a trial, or how long its granules took.
 pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
-    let what = what.many();
+    let (what, lost_word) = (what.many(), what.lost());
     if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
         && let Some(p50) = delay.p50
     {
@@ -151,7 +151,7 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
     match (trial.offered.0, trial.lost.0) {
         (0, _) => format!("There were no {what}."),
         (_, 0) => format!(
-            "None of {offered} {what} was lost{}.{}",
+            "None of {offered} {what} was {lost_word}{}.{}",
             cut_short(trial).replace("the last one", "the trial"),
             replies(trial)
         ),
@@ -161,7 +161,7 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
                 format!("; {} of them perhaps not by the target: not valid", number::count(ours))
             });
             format!(
-                "{} of {offered} {what} were lost, {ratio}{ours}{}.{}",
+                "{} of {offered} {what} were {lost_word}, {ratio}{ours}{}.{}",
                 number::count(lost),
                 cut_short(trial).replace("the last one", "the trial"),
                 replies(trial)

@@ -217,7 +217,7 @@ impl<'a> SearchSummary<'a> {
         let load = answer.headline_pps()?;
         let more = matches!(
             self.standings[goal],
-            Standing::AtMaximum | Standing::GeneratorLimited | Standing::TargetStarved
+            Standing::AtMaximum | Standing::GeneratorLimited | Standing::Disturbed | Standing::TargetStarved
         );
         Some(if more { at_least(load) } else { with(load) })
     }
@@ -263,16 +263,6 @@ impl<'a> SearchSummary<'a> {
         };
         let &above = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
         (low > 0.0).then_some([(least, low), above])
-    }
-
-    /// The upper bound of an answer that our own side ended, where a trial there failed that was offered as asked: it is the target's.
-    pub(crate) fn failed_by_itself(&self, answer: &AnswerLine) -> Option<f64> {
-        let upper = answer.upper_pps?;
-        let short = |trial: &TrialLine| trial.caveats.iter().any(|caveat| caveat.code == "generator_limited");
-        let failed = |trial: &TrialLine| trial.loss_ratio.is_some_and(|loss| loss > answer.goal.loss_ratio);
-        let at = |trial: &&TrialLine| trial.intended_load_pps == upper && !trial.void;
-        let mut trials = self.record.trials.iter().filter(at);
-        trials.any(|trial| failed(trial) && !short(trial)).then_some(upper)
     }
 
     /// A load in a unit of its own, where it is far from the others.
@@ -323,15 +313,12 @@ impl<'a> SearchSummary<'a> {
             Standing::GeneratorLimited if answer.lower_pps.is_none() => {
                 "not valid, no load was offered as asked and borne".into()
             }
-            Standing::GeneratorLimited => match self.failed_by_itself(answer) {
-                Some(upper) => format!(
-                    "trials between {} and {} say more of this machine than of the target, which takes the first of these \
-                     loads and fails at the second",
-                    load(answer.lower_pps),
-                    self.loads.with_unit(upper)
-                ),
-                None => format!("the upper bound is our generator's, {}", at_least()),
-            },
+            Standing::GeneratorLimited => format!("the upper bound is our generator's, {}", at_least()),
+            Standing::Disturbed => format!(
+                "the target takes {} and fails at {}; trials between say more of this machine than of the target",
+                least(answer.lower_pps),
+                load(answer.upper_pps)
+            ),
             Standing::TargetStarved => {
                 let also = answer
                     .lower_pps

@@ -3,7 +3,7 @@
 use crate::denial::{Denied, failed_and_passed};
 use crate::json_word::word;
 use crate::number;
-use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord};
+use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord, TrialLine};
 use std::borrow::Cow;
 
 /// In a few plain words, how sure an answer of a record is: `precise enough`, `doubted`, `unfinished`.
@@ -65,6 +65,17 @@ fn fails_at_lowest(record: &Record, answer: &AnswerLine) -> bool {
     by_chance < answer.level.map_or(0.05, |level| 1.0 - level)
 }
 
+/// The upper bound, if a trial there failed the goal though its load was offered: then the target has a limit below it, whatever
+/// disturbed the trials between.
+pub(crate) fn failed_by_itself(record: &Record, answer: &AnswerLine) -> Option<f64> {
+    let upper = answer.upper_pps?;
+    let short = |trial: &TrialLine| trial.caveats.iter().any(|caveat| caveat.code == "generator_limited");
+    let failed = |trial: &TrialLine| trial.loss_ratio.is_some_and(|loss| loss > answer.goal.loss_ratio);
+    let at = |trial: &&TrialLine| trial.intended_load_pps == upper && !trial.void;
+    let mut trials = record.trials.iter().filter(at);
+    trials.any(|trial| failed(trial) && !short(trial)).then_some(upper)
+}
+
 /// What failed stands in a table up to so many characters; it is a caveat in any case.
 const CELL: usize = 60;
 
@@ -80,6 +91,8 @@ pub(crate) enum Standing {
     AtMaximum,
     BelowMinimum,
     GeneratorLimited,
+    /// The target failed by itself, and between that and what it bears our own side disturbed the trials.
+    Disturbed,
     /// Others kept the target from its CPU.
     TargetStarved,
     Unfinished,
@@ -99,12 +112,17 @@ impl Standing {
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
         let standing = match Self::stated(answer) {
             Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
+            Self::GeneratorLimited
+                if answer.lower_pps.is_some() && failed_by_itself(record, answer).is_some() =>
+            {
+                Self::Disturbed
+            }
             stated => stated,
         };
         if let Some(ended) = Self::broken_off(record).filter(|_| standing.has_no_answer()) {
             return ended;
         }
-        let is_of_others = matches!(standing, Self::GeneratorLimited | Self::TargetStarved);
+        let is_of_others = standing.is_of_our_side();
         let deniable = standing.settled()
             || matches!(standing, Self::AtMaximum)
             || is_of_others && crate::denial::is_limited(record);
@@ -138,7 +156,7 @@ impl Standing {
 
     /// Whether there is none yet, or one that is not of the target.
     fn has_no_answer(&self) -> bool {
-        matches!(self, Self::Unfinished | Self::GeneratorLimited | Self::TargetStarved)
+        matches!(self, Self::Unfinished) || self.is_of_our_side()
     }
 
     /// What the search says of itself.
@@ -160,7 +178,7 @@ impl Standing {
 
     /// Whether what ended the answer is our own side, or this machine's, and not the target.
     pub(crate) fn is_of_our_side(&self) -> bool {
-        matches!(self, Self::GeneratorLimited | Self::TargetStarved)
+        matches!(self, Self::GeneratorLimited | Self::Disturbed | Self::TargetStarved)
     }
 
     /// Whether both ends stand.
@@ -193,6 +211,7 @@ impl Standing {
             Self::AtMaximum => "limit not reached",
             Self::BelowMinimum => "drops at the lowest load",
             Self::GeneratorLimited => "our generator ended first",
+            Self::Disturbed => "trials were disturbed",
             Self::TargetStarved => "target kept from its CPU",
             Self::Unfinished => "unfinished",
             Self::Doubted(_) => "doubted",

@@ -142,7 +142,16 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
             format!("; {holding} of their {all} intervals hold it: nights differ by more than each is unsure")
         }
     };
-    Some(format!("{words}, its nights from {} to {}{apart}", loads.bare(low), loads.bare(high)))
+    let before = series.segments.iter().rev().nth(1).map(|segment| segment.level);
+    let before = before.map_or_else(String::new, |level| {
+        format!("; before that {}", loads_of(series, level, level).with_unit(level))
+    });
+    let nights = match all {
+        0 | 1 => String::new(),
+        _ if loads.bare(low) == loads.bare(high) => String::new(),
+        _ => format!(", its nights from {} to {}", loads.bare(low), loads.bare(high)),
+    };
+    Some(format!("{words}{nights}{apart}{before}"))
 }
 
 /// What stands beside a history: the target that was measured with it and is taken out.
@@ -198,8 +207,8 @@ fn searches(count: usize) -> String {
 /// The nights between which it lies, and the commits.
 pub(crate) fn nights(line: &ChangeLine) -> String {
     let nights = match line.at_low == line.at_high {
-        true => date(&line.at_low),
-        false => format!("{} to {}", date(&line.at_low), date(&line.at_high)),
+        true => format!("since {}", date(&line.at_low)),
+        false => format!("between {} and {}", date(&line.at_low), date(&line.at_high)),
     };
     let short = |commit: &str| commit.chars().take(12).collect::<String>();
     match &line.commits {
@@ -219,7 +228,11 @@ pub(crate) fn drift(line: &DriftingLine) -> String {
         change(line.size_low),
         change(line.size_high),
         line.verdict.words(),
-        if line.acknowledged { ", acknowledged" } else { "" },
+        match (line.acknowledged, line.acknowledged_size) {
+            (true, _) => ", acknowledged".to_owned(),
+            (false, Some(known)) => format!(", of which {} is acknowledged: it went on", change(known)),
+            (false, None) => String::new(),
+        },
         line.id
     )
 }
@@ -260,17 +273,15 @@ pub(crate) fn silent(series: &SeriesLine) -> Option<String> {
     Some(format!("{searches}, so what it is now is not known; why is said of each under \"left out\""))
 }
 
-/// What was made of the nights' intervals; `None` where nothing is to be said.
-pub(crate) fn widths(series: &SeriesLine) -> Option<&'static str> {
-    match series.widths.as_str() {
-        "not_fitting" => {
-            Some("the nights' intervals do not say which nights scatter more: all nights count alike")
-        }
-        _ if series.scatter.is_none() => {
-            Some("these are too few nights to tell a change: at least 8 are needed")
-        }
-        _ => None,
-    }
+/// By what nights count, where it is not as they say.
+pub(crate) fn weights(series: &SeriesLine) -> Option<&'static str> {
+    let is_told = series.scatter.is_some() && series.widths == "not_fitting";
+    is_told.then_some("all nights alike, for their intervals do not say which of them scatter more")
+}
+
+/// That a history is too short to say anything.
+pub(crate) fn too_few(series: &SeriesLine) -> Option<&'static str> {
+    series.scatter.is_none().then_some("these are too few nights to tell a change: at least 8 are needed")
 }
 
 /// How the numbers of a history are written.

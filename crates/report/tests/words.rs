@@ -20,7 +20,13 @@ fn kinds() -> Vec<(Record, &'static str)> {
     let mut doubted = stated(ResultWord::Narrow, None);
     let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None };
     doubted.result.as_mut().expect("it ended").caveats.push(CaveatLine::from(&states));
+    // Where the load of the upper bound was not offered, the generator was the limit there, and the target may not have one.
+    let mut ours = stated(ResultWord::Irregular, Some(ReasonWord::GeneratorLimited));
+    for trial in &mut ours.trials {
+        trial.caveats.push(CaveatLine::said("generator_limited", "the generator offered less"));
+    }
     vec![
+        (ours, "our generator ended first"),
         (stated(ResultWord::Regular, None), "tested"),
         (stated(ResultWord::Narrow, None), "precise enough"),
         (stated(ResultWord::Wide, None), "not yet precise"),
@@ -28,7 +34,7 @@ fn kinds() -> Vec<(Record, &'static str)> {
         (stated(ResultWord::Irregular, Some(ReasonWord::AtMaximum)), "limit not reached"),
         (stated(ResultWord::BelowMinimum, None), "drops at the lowest load"),
         (stated(ResultWord::Irregular, Some(ReasonWord::BelowMinimum)), "drops at the lowest load"),
-        (stated(ResultWord::Irregular, Some(ReasonWord::GeneratorLimited)), "our generator ended first"),
+        (stated(ResultWord::Irregular, Some(ReasonWord::GeneratorLimited)), "trials were disturbed"),
         (stated(ResultWord::Irregular, Some(ReasonWord::TargetStarved)), "target kept from its CPU"),
         (cut_off, "unfinished"),
         (doubted, "doubted"),

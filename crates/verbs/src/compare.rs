@@ -290,7 +290,17 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
     pair.doubts.iter().for_each(|doubt| say(&doubt.code, doubt.text.clone()));
     for side in [&pair.a, &pair.b] {
         side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));
-        side.doubts.iter().for_each(|doubt| say(&doubt.code, format!("{}: {}", side.name, doubt.text)));
+    }
+    // What both sides have in common is said once. A target's name may end as its scheme does.
+    let of = |side: &Side| side.name.trim_end_matches(':').to_owned();
+    let is_shared = |doubt: &&CaveatLine| pair.b.doubts.contains(doubt);
+    for doubt in pair.a.doubts.iter().filter(is_shared) {
+        say(&doubt.code, format!("A and B: {}", doubt.text));
+    }
+    for (side, other) in [(&pair.a, &pair.b), (&pair.b, &pair.a)] {
+        for doubt in side.doubts.iter().filter(|doubt| !other.doubts.contains(doubt)) {
+            say(&doubt.code, format!("{}: {}", of(side), doubt.text));
+        }
     }
     for (side, other) in [(&pair.a, &pair.b), (&pair.b, &pair.a)] {
         if other.lost.is_none() && side.lost() > 0 {

@@ -53,7 +53,7 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     let stored = trial.trial().map_err(|why| Failure::environment(format!("{}: {why}", path.display())))?;
     let family = if record.header.target.contains('[') { AddressFamily::V6 } else { AddressFamily::V4 };
     let nothing = PacketTimes::with_room(0, false);
-    let explanation = explain_evidence(&Evidence {
+    let mut explanation = explain_evidence(&Evidence {
         packets: file.as_ref().map_or(&nothing, |file| &file.times),
         payload_bytes: record.header.profile.packet_bytes,
         family,
@@ -67,10 +67,18 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
         drain_ns: (record.header.profile.drain_s.max(0.0) * 1e9) as u64,
         seed: stored.seed,
     });
-    let caveats = match chosen {
+    let mut caveats = match chosen {
         None => record.caveats(),
         Some(_) => record.reading.iter().chain(&trial.caveats).cloned().collect(),
     };
+    give_way(&mut explanation, &stored, &mut caveats);
+    let chosen = chosen.map(|words| match file {
+        None if trial.directions.is_empty() && trial.agents.is_empty() => {
+            let again = again(&record, trial, trial.intended_load_pps);
+            format!("{words}; to keep the times of its packets:  {again} -o again.jsonl")
+        }
+        _ => words,
+    });
     let line = ExplainedLine {
         explanation,
         trial: trial.number,
@@ -81,21 +89,66 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     Ok(Explained { record, line })
 }
 
+/// Where the explanation shows that fewer packets can have been lost for want of a CPU than a caveat of the trial allows, the caveat says
+/// so, and what is doubted becomes less.
+fn give_way(explanation: &mut Explanation, trial: &Trial, caveats: &mut Vec<CaveatLine>) {
+    let starved = trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::TargetStarved { kept_ns, lost } => Some((*kept_ns, lost.unwrap_or(explanation.lost))),
+        _ => None,
+    });
+    let Some(((kept_ns, starved), most)) = starved.zip(explanation.for_want_of_a_cpu()) else { return };
+    if most >= starved {
+        return;
+    }
+    let others = explanation.doubted.saturating_sub(starved);
+    explanation.doubted = others.saturating_add(most).min(explanation.doubted);
+    let same = explanation.lost - most;
+    let why = match explanation.cause {
+        Some(_) => format!(
+            "replayed on a CPU that nobody else uses, it loses {same} or more of these packets all the same"
+        ),
+        None => format!("its program took {same} of these packets, whatever waited, and did not answer them"),
+    };
+    let of_that = if most == 0 { "none is".to_owned() } else { format!("at most {most} are") };
+    let text = format!(
+        "other programs kept the target from running for up to {:.0} ms, and {why}: {of_that} lost for that",
+        kept_ns as f64 / 1e6
+    );
+    for caveat in caveats.iter_mut().filter(|caveat| caveat.code == STARVED) {
+        caveat.text.clone_from(&text);
+    }
+    if explanation.doubted.saturating_mul(2) < explanation.lost {
+        caveats.retain(|caveat| caveat.code != DOUBTED);
+    }
+}
+
+/// Codes of caveats that give way.
+const STARVED: &str = "target_starved";
+const DOUBTED: &str = "loss_doubted";
+
 /// Which trial is explained, and why that one, where there are several.
 fn choice(record: &Record) -> Option<(usize, Option<String>)> {
     let last = record.trials.len().checked_sub(1)?;
     if record.header.is_of_one_trial() || last == 0 {
         return Some((last, None));
     }
-    let lossy = |sure: bool| {
+    let lossy = |counts: &dyn Fn(&TrialLine) -> bool| {
         let trials = record.trials.iter().enumerate();
-        let lossy = trials.filter(|(_, trial)| trial.lost.0 > 0 && !(sure && trial.void));
-        lossy.min_by(|(_, a), (_, b)| a.intended_load_pps.total_cmp(&b.intended_load_pps))
+        let lossy = trials.filter(|(_, trial)| trial.lost.0 > 0 && counts(trial));
+        lossy.min_by(|(_, a), (_, b)| a.intended_load_pps.total_cmp(&b.intended_load_pps)).map(|(at, _)| at)
     };
-    let (at, why) = match (lossy(true), lossy(false)) {
-        (Some((at, _)), _) => (at, "the lowest load that lost packets in a trial that counts"),
-        (None, Some((at, _))) => (at, "the lowest load that lost packets; no trial that lost some counts"),
-        (None, None) => (last, "the last one; none of them lost packets"),
+    let is_valid = |trial: &TrialLine| !trial.void && !trial.caveats.iter().any(CaveatLine::is_invalidating);
+    let (at, why) = if let Some(at) = lossy(&is_valid) {
+        (at, "the lowest load that lost packets in a valid trial")
+    } else if let Some(at) = lossy(&|trial| !trial.void) {
+        (
+            at,
+            "the lowest load that lost packets; no trial that lost some is valid as a judgement of the target",
+        )
+    } else if let Some(at) = lossy(&|_| true) {
+        (at, "the lowest load that lost packets; no trial that lost some counts")
+    } else {
+        (last, "the last one; none of them lost packets")
     };
     let load = record.trials[at].intended_load_pps;
     let of = number_of(record.trials.len() as u64, "trial");

@@ -97,6 +97,11 @@ pub fn within(goals: &[WrittenGoal]) -> Result<Option<Duration>, Failure> {
     let first = goals.first().and_then(|goal| goal.within);
     match goals.iter().all(|goal| goal.within == first) {
         true => Ok(first),
+        false if goals.iter().any(|goal| goal.within.is_none()) => Err(Failure::usage(
+            "goals of a loss and goals of a delay cannot be asked in one search: a packet that comes back too late counts as lost, \
+             and would for all of them",
+        )
+        .advice("search once for the loss and once for the delay, each with its own --goal")),
         false => Err(Failure::usage(
             "the goals of a search have one bound on the delay, and these have several",
         )

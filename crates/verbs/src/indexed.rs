@@ -52,6 +52,7 @@ fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
         median_pps: answer.median_pps,
         upper_pps: answer.upper_pps,
         result: answer.result,
+        standing: Some(dropline_report::standing(record, &answer)),
         level: answer.level,
         limit_pps,
         bound_pps,

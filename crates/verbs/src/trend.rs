@@ -8,7 +8,7 @@ mod sources;
 
 pub use acknowledged::{Acknowledged, acknowledge};
 
-use acknowledged::{Moved, Told};
+use acknowledged::{Come, Moved, Told};
 use confirming::Confirming;
 use dropline_failure::{Failure, quoted};
 use dropline_record::{
@@ -16,7 +16,7 @@ use dropline_record::{
     VerdictWord,
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
-use dropline_stats::trend::{Change, ESTIMATOR, Segment, Sized, Trend, Wanted, Widths, YOUNG};
+use dropline_stats::trend::{Change, Drifting, ESTIMATOR, Segment, Sized, Trend, Wanted, Widths, YOUNG};
 use dropline_trial::number_of;
 use nights::{Night, Nights, Open, Without};
 use sources::{once, read};
@@ -63,7 +63,8 @@ pub(crate) fn of_lines(
     }
     let (confirming, nights) = Confirming::out_of(nights);
     let acknowledged = if nights.is_empty() { Acknowledged::default() } else { acknowledged()? };
-    let mut histories = Nights::all(nights);
+    let (mut histories, again) = Nights::all(nights);
+    left_out.extend(again);
     if let Some(reference) = &followed.reference {
         if !histories.iter().any(|history| history.nights[0].series.target == *reference) {
             return Err(Failure::usage(format!(
@@ -116,20 +117,17 @@ fn line(
     let found = Trend::of(&history.nights_as_numbers(), wanted);
     let at = |night: usize| history.nights[night].at.clone();
     let id = history.id();
-    let told = |size: f64, night: usize, (low, high): (usize, usize)| {
-        acknowledged.told(&Moved {
-            series: &id,
-            rises: size > 0.0,
-            at: &at(night),
-            at_low: &at(low),
-            at_high: &at(high),
-        })
-    };
     let changes = found.iter().flat_map(|found| found.changes.iter().map(move |change| (found, change)));
     let changes = changes.filter(|(found, change)| is_certain(history, found, change));
     let changes = changes.map(|(found, change)| {
         let commit = |night: usize| history.nights[night].labels.get("commit").cloned();
-        let Told { id, acknowledged } = told(change.size, change.at, (change.at_low, change.at_high));
+        let Told { id, acknowledged, .. } = acknowledged.told(&Moved {
+            series: &id,
+            rises: change.size > 0.0,
+            at: &at(change.at),
+            at_low: &at(change.at_low),
+            at_high: &at(change.at_high),
+        });
         let before = found.segments.iter().rfind(|segment| segment.end <= change.at);
         let before = before.map(|segment| (segment.level, segment.end - segment.start));
         let confirmation = before.and_then(|before| confirming.of(&id, history, found, before, wanted));
@@ -156,19 +154,26 @@ fn line(
             commits: [change.at_low.checked_sub(1).and_then(commit), commit(change.at_high)],
         }
     });
-    let drifts = found.iter().flat_map(|found| &found.drifts).map(|drift| {
-        let Told { id, acknowledged } = told(drift.size, drift.to, (drift.from, drift.to));
+    let drifting = |(from, to): (&str, &str), Sized { size, low, high, verdict }: Sized, together: bool| {
+        let moved = Moved { series: &id, rises: size > 0.0, at: to, at_low: from, at_high: to };
+        let Told { id, acknowledged, of_it } =
+            acknowledged.told_as_far(&moved, &Come { size, low, high }, wanted);
         DriftingLine {
             id,
-            together: false,
-            from: at(drift.from),
-            to: at(drift.to),
-            size: drift.size,
-            size_low: drift.size_low,
-            size_high: drift.size_high,
-            verdict: VerdictWord::from(drift.verdict),
+            together,
+            from: from.to_owned(),
+            to: to.to_owned(),
+            size,
+            size_low: low,
+            size_high: high,
+            verdict: VerdictWord::from(verdict),
             acknowledged,
+            acknowledged_size: of_it,
         }
+    };
+    let drifts = found.iter().flat_map(|found| &found.drifts).map(|drift| {
+        let Drifting { size, size_low: low, size_high: high, verdict, .. } = *drift;
+        drifting((&at(drift.from), &at(drift.to)), Sized { size, low, high, verdict }, false)
     });
     let segments = found.iter().flat_map(|found| &found.segments).map(|segment| SegmentLine {
         from: at(segment.start),
@@ -178,26 +183,10 @@ fn line(
     let changes: Vec<ChangeLine> = changes.collect();
     let mut drifts: Vec<DriftingLine> = drifts.collect();
     let last_mark = history.marks().map(|(night, _)| at(night)).last();
-    drifts.extend(together(&changes, last_mark.as_deref(), wanted).map(|(from, to, size)| {
-        let Told { id, acknowledged } = acknowledged.told(&Moved {
-            series: &id,
-            rises: size.size > 0.0,
-            at: to,
-            at_low: from,
-            at_high: to,
-        });
-        DriftingLine {
-            id,
-            together: true,
-            from: from.to_owned(),
-            to: to.to_owned(),
-            size: size.size,
-            size_low: size.low,
-            size_high: size.high,
-            verdict: VerdictWord::from(size.verdict),
-            acknowledged,
-        }
-    }));
+    drifts.extend(
+        together(&changes, last_mark.as_deref(), wanted)
+            .map(|(from, to, size)| drifting((from, to), size, true)),
+    );
     let first = &history.nights[0];
     SeriesLine {
         target: first.series.target.clone(),

@@ -32,7 +32,10 @@ pub(super) fn own_time(server: &ServerSeen) -> Option<String> {
     let own = server.own_time.filter(|_| server.service_from != ServiceFrom::Cpu)?;
     let waited = match own.waited_ns * 20.0 > own.most_ns {
         true => {
-            format!(", with the {} that it waited for a CPU", nanoseconds(own.waited_ns as u64))
+            format!(
+                " and the {} that it waited for a CPU, which it may have made up for",
+                nanoseconds(own.waited_ns as u64)
+            )
         }
         false => String::new(),
     };

@@ -4,7 +4,7 @@ use super::links::{COMPARED, Here, TRENDS, list_page, record_page, trend_page, v
 use super::shell::{Forms, history_shell};
 use crate::number::{Loads, count, plural};
 use crate::prose::date;
-use crate::text::history::{how_sure, short};
+use crate::text::history::{bounds, how_sure, short, why_not};
 use crate::trends::{first_line, loads, nights, span, verdict};
 use dropline_record::{IndexLine, IndexedGoal, LeftOutLine, SeriesLine, Trends, VERBS};
 use maud::{Markup, html};
@@ -166,7 +166,7 @@ fn row(record: &ListedRecord<'_>, here: Here<'_>) -> Markup {
                     div { (found(line, goal)) " " @match series {
                         Some(id) if goal.limit_pps.is_some() => { a href=(here.to(&trend_page(id), &[])) title="this limit over time" { span.i { (goal.goal) } } }
                         _ => span.i { (goal.goal) }
-                    } @if let Some(why) = goal.why_not.as_ref().filter(|_| line.finished) { span.n { ": " (why) } } }
+                    } @if let Some(why) = why_not(goal).filter(|_| line.finished) { span.n { ": " (why) } } }
                 }
                 @if let Some(trial) = &line.trial { div { (trial.answer) } }
                 @if let Some(state) = state { div { b { (state) } } }
@@ -184,15 +184,14 @@ fn found(line: &IndexLine, goal: &IndexedGoal) -> Markup {
     let loads = Loads::of(line.load_unit, [], stated.unwrap_or(0.0)).apart(goal.lower_pps, goal.upper_pps);
     html! {
         @if let Some(limit) = goal.limit_pps { b { (loads.with_unit(limit)) } " " @if goal.level.is_none() { span.about { "bounds " } } span.i { (loads.interval(goal.lower_pps, goal.upper_pps)) } }
-        @else if stated.is_some() { (loads.interval(goal.lower_pps, goal.upper_pps)) "\u{a0}" (loads.unit) }
+        @else if stated.is_some() { (bounds(loads, goal)) @if line.finished { " " b { (how_sure(goal)) } "," } }
         @else { "no limit" }
     }
 }
 
 /// How sure each limit is, once where all are alike.
 fn all_sure(line: &IndexLine) -> Vec<String> {
-    let sure = |goal: &IndexedGoal| goal.why_not.clone().unwrap_or_else(|| how_sure(goal.result).to_owned());
-    let mut all: Vec<String> = line.goals.iter().filter(|_| line.finished).map(sure).collect();
+    let mut all: Vec<String> = line.goals.iter().filter(|_| line.finished).map(how_sure).collect();
     if all.windows(2).all(|pair| pair[0] == pair[1]) {
         all.truncate(1);
     }

@@ -81,11 +81,15 @@ pub(super) fn method(estimator: &str) -> Markup {
 /// What is said once, above the first plot, to who has a script.
 fn hinted(content: &str) -> PreEscaped<String> {
     const FIGURES: &str = "<div class=\"figures";
+    // Where it stands once, its trials can be marked in the others.
+    const OVER_TIME: &str = "data-plot=\"search-time\"";
     let Some((before, after)) = content.split_once(FIGURES) else { return PreEscaped(content.to_owned()) };
     let hint = html! {
         p.about.hint hidden {
-            "To read values: point at a plot, tap it, or step through it with the arrow keys. Drag across the plot over search \
-             time, or hold Shift, to mark the same trials in the other plots."
+            "To read values: point at a plot, tap it, or step through it with the arrow keys."
+            @if content.matches(OVER_TIME).count() == 1 {
+                " Drag across the plot over search time, or hold Shift, to mark the same trials in the other plots."
+            }
         }
     };
     PreEscaped(format!("{before}{}{FIGURES}{after}", hint.0))

@@ -228,7 +228,7 @@ fn counted(record: &Record, trial: &TrialLine) -> Markup {
         ("intended", trial.intended),
         ("offered", Some(trial.offered)),
         ("forwarded", Some(trial.forwarded)),
-        ("lost", Some(trial.lost)),
+        (record.header.load_unit.lost(), Some(trial.lost)),
         ("duplicated", trial.duplicated),
         ("reordered", trial.reordered),
         ("late, of earlier trials", trial.late),

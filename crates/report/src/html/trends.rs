@@ -6,7 +6,8 @@ use crate::number::percent;
 use crate::plot::trend;
 use crate::prose::{date, sentence_case};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, verdict, widths,
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few,
+    verdict, weights,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};
@@ -58,7 +59,8 @@ fn history(series: &SeriesLine) -> Markup {
                 } }
             }
             @if let Some(words) = silent(series) { p { (sentence_case(&words)) "." } }
-            @if let Some(words) = widths(series) { p { (sentence_case(words)) "." } }
+            @if let Some(words) = too_few(series) { p { (sentence_case(words)) "." } }
+            @if let Some(words) = weights(series) { p { "Counted: " (words) "." } }
             (figures(&trend(series).into_iter().collect::<Vec<_>>(), false))
             @for line in &series.drifts { p { "Drifting " (drift(line)) } }
             @for mark in &series.marks { p { "Changed on purpose at " (date(&mark.at)) ": " (mark.text) "." } }

@@ -9,7 +9,7 @@ use crate::number::{Loads, nanoseconds, percent};
 use crate::prose::labelled;
 use crate::search_summary::SearchSummary;
 use dropline_record::LoadUnit;
-use dropline_record::{DelayLine, Histogram, Record, TrialLine};
+use dropline_record::{DelayLine, Histogram, TrialLine};
 
 /// Points of a curve.
 const POINTS: usize = 72;
@@ -42,6 +42,8 @@ struct Curve {
     ours: bool,
     /// Fewer than half of the packets came back.
     few: bool,
+    /// At the load that the search answers with, or the heaviest one below it.
+    is_near: bool,
 }
 
 /// What a plot is about, beside its curves.
@@ -86,14 +88,16 @@ pub(crate) fn delays<'a>(
 fn of_search(finding: &SearchSummary, loads: Loads, label: &str) -> Option<Story> {
     let what = finding.record.header.load_unit;
     let (curves, all, each) = if finding.delays().is_empty() {
-        let (curves, all) = by_load(finding.record, loads, what);
+        let (curves, all) = by_load(finding, loads, what);
         (curves, all, "loads")
     } else {
         let (curves, all) = asked(finding, loads, what);
         (curves, all, "delays that were asked for")
     };
-    // Of a load at which most packets came back: the delays of a few say little of it.
-    let told = curves.iter().rev().find(|curve| !curve.few).or(curves.last())?;
+    // Of the answer, and of a load at which most packets came back: the delays of a few say little of it, and nobody asks for what
+    // packets take far above the limit.
+    let told = || curves.iter().rev().filter(|curve| !curve.few);
+    let told = told().find(|curve| curve.is_near).or(told().next()).or(curves.last())?;
     let title = match told {
         heaviest if heaviest.ours => format!("{}, our own lateness included", heaviest.title()),
         heaviest => heaviest.title(),
@@ -163,6 +167,7 @@ impl Curve {
             late: false,
             ours: false,
             few: false,
+            is_near: false,
         })
     }
 
@@ -224,7 +229,8 @@ fn asked(finding: &SearchSummary, loads: Loads, what: LoadUnit) -> (Vec<Curve>, 
 }
 
 /// Delays of a search's trials, those at one load together; some of the loads when there are many.
-fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize) {
+fn by_load(finding: &SearchSummary, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize) {
+    let record = finding.record;
     let has_delays = |trial: &&TrialLine| trial.delay_ns.is_some();
     let mut measured: Vec<&TrialLine> = that_count(&record.trials).filter(has_delays).collect();
     if measured.is_empty() {
@@ -234,11 +240,19 @@ fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize)
     let groups: Vec<&[&TrialLine]> =
         measured.chunk_by(|a, b| a.intended_load_pps == b.intended_load_pps).collect();
     let all = groups.len();
-    let chosen: Vec<usize> = if all <= CURVES {
+    let answer = finding.answers.iter().filter_map(|answer| answer.upper_pps.or(answer.lower_pps));
+    let answer = answer.fold(0.0, f64::max);
+    let near = groups.iter().rposition(|group| group[0].intended_load_pps <= answer);
+    let mut chosen: Vec<usize> = if all <= CURVES {
         (0..all).collect()
     } else {
         (0..CURVES).map(|index| index * (all - 1) / (CURVES - 1)).collect()
     };
+    if let Some(near) = near {
+        // The load of the answer takes the place of its neighbour.
+        let place = chosen.partition_point(|index| *index < near).min(chosen.len() - 1);
+        chosen[place] = near;
+    }
     let curves = chosen
         .into_iter()
         .filter_map(|index| {
@@ -252,7 +266,8 @@ fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize)
             let offered: u64 = group.iter().map(|trial| trial.offered.0).fold(0, u64::saturating_add);
             let few = sum.count() < offered / 2;
             let ours = group.iter().any(|trial| are_delays_ours(trial));
-            Some(Curve { at, what, ours, few, ..Curve::new(String::new(), load, &sum)? })
+            let is_near = near == Some(index);
+            Some(Curve { at, what, ours, few, is_near, ..Curve::new(String::new(), load, &sum)? })
         })
         .collect();
     (shaded(curves), all)
@@ -312,7 +327,7 @@ fn draw(curves: &[Curve], axes: Axes, room: Room) -> Drawing {
         .filter(|(value, _)| x.shows(*value))
         .collect();
     frame.columns(&mut canvas, &x, &percentiles, true);
-    frame.name_columns(&mut canvas, "percentile, as 1/(1 \u{2212} p), log");
+    frame.name_columns(&mut canvas, "percentile: each step to the right is ten times rarer");
     for curve in curves {
         let mut path = Path::default();
         for (index, (at, value)) in curve.points.iter().enumerate() {

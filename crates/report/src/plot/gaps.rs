@@ -14,11 +14,11 @@ pub(crate) fn gaps(found: &Explanation, room: Room) -> Option<Plot> {
         return None;
     }
     let median = gaps.iter().min_by(|a, b| (a.p - 0.5).abs().total_cmp(&(b.p - 0.5).abs()))?;
-    let title = format!(
-        "Half of the gaps were below {}, asked for {}",
-        nanoseconds(median.left_ns),
-        nanoseconds(median.intended_ns)
-    );
+    let [left, asked] = [median.left_ns, median.intended_ns].map(nanoseconds);
+    let title = match left == asked {
+        true => format!("Half of the gaps were {left} or less, as asked for"),
+        false => format!("Half of the gaps were {left} or less, asked for {asked}"),
+    };
     Some(Plot {
         name: "gaps",
         caption: "Quantiles of the time between packets: as they left, over as asked for. On the line they are equal; \

@@ -19,7 +19,7 @@ pub(crate) fn loss(finding: &SearchSummary, loads: LoadAxis, room: Room, label: 
     let LoadAxis { low, high, loads } = loads;
     let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
         finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
-    let title = labelled(label, title(&shown, &outside, loads));
+    let title = labelled(label, title(&shown, &outside, loads, Lost::of(finding)));
     let mut caption = String::from(if finding.is_doubted() {
         "A disc a trial; bands: of a goal that is doubted the loads that are left open, else between its bounds."
     } else {
@@ -88,8 +88,45 @@ impl LoadAxis {
     }
 }
 
+/// What a trial is said to have lost.
+#[derive(Clone, Copy)]
+struct Lost {
+    /// `packets`, `requests`.
+    many: &'static str,
+    one: &'static str,
+    /// What came later than a goal allows is lost to that goal.
+    or_late: bool,
+}
+
+impl Lost {
+    fn of(finding: &SearchSummary) -> Self {
+        let what = finding.record.header.load_unit;
+        let or_late = finding.answers.iter().any(|answer| answer.goal.within_s.is_some());
+        Self { many: what.many(), one: what.one(), or_late }
+    }
+
+    /// `lost packets`.
+    fn some(self) -> String {
+        let Self { many, .. } = self;
+        if self.or_late { format!("had {many} late or lost") } else { format!("lost {many}") }
+    }
+
+    /// That some trials have any, and some have not.
+    fn mixed(self) -> &'static str {
+        if self.or_late {
+            "some trials lose or are late and some are not"
+        } else {
+            "some trials lose and some do not"
+        }
+    }
+
+    fn sets_in(self) -> &'static str {
+        if self.or_late { "Lateness or loss" } else { "Loss" }
+    }
+}
+
 /// Where loss sets in among the trials that are shown, and which of those off the axis say otherwise.
-fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads) -> String {
+fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads, lost: Lost) -> String {
     let load = |trial: &&TrialLine| trial.intended_load_pps;
     // What may be lost by us says nothing, and neither does a load that was not offered.
     let ours = |trial: &TrialLine| trial.disturbance.map_or(0, |one| one.doubted.0);
@@ -102,24 +139,28 @@ fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads) -> String {
         (None, None) if shown.iter().any(|trial| trial.offered.0 > 0) => {
             return "No trial here says what the target loses: that may all be our own doing".into();
         }
-        (None, None) => return "No trial offered packets here".into(),
+        (None, None) => return format!("No trial offered {} here", lost.many),
         (Some(last), None) => {
             let here = if outside.is_empty() { "" } else { " here" };
-            format!("No trial{here} lost a packet, up to {}", loads.with_unit(last))
+            let Lost { one, .. } = lost;
+            let any =
+                if lost.or_late { format!("had a {one} late or lost") } else { format!("lost a {one}") };
+            format!("No trial{here} {any}, up to {}", loads.with_unit(last))
         }
-        (None, Some(first)) => format!("Every trial here lost packets, from {} on", loads.with_unit(first)),
+        (None, Some(first)) if shown.len() == 1 => {
+            format!("The only trial here {}, at {}", lost.some(), loads.with_unit(first))
+        }
+        (None, Some(first)) => {
+            format!("Every trial here {}, from {} on", lost.some(), loads.with_unit(first))
+        }
         (Some(last), Some(first)) if last < first => {
-            format!("Loss sets in between {} and {}", loads.bare(last), loads.with_unit(first))
+            format!("{} sets in between {} and {}", lost.sets_in(), loads.bare(last), loads.with_unit(first))
         }
         (Some(last), Some(first)) if last == first => {
-            format!("At {} some trials lose and some do not", loads.with_unit(last))
+            format!("At {} {}", loads.with_unit(last), lost.mixed())
         }
         (Some(last), Some(first)) => {
-            format!(
-                "Between {} and {} some trials lose and some do not",
-                loads.bare(first),
-                loads.with_unit(last)
-            )
+            format!("Between {} and {} {}", loads.bare(first), loads.with_unit(last), lost.mixed())
         }
     };
     let lowest = shown.iter().map(load).fold(f64::INFINITY, f64::min);
@@ -127,10 +168,11 @@ fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads) -> String {
     let above = outside.iter().filter(lossless).filter(|trial| load(trial) > lowest).count() as u64;
     let below = match below {
         0 => String::new(),
-        some => format!("; {} below lost packets", number::plural(some, "trial")),
+        some => format!("; {} below {}", number::plural(some, "trial"), lost.some()),
     };
     let above = match above {
         0 => String::new(),
+        some if lost.or_late => format!("; {} above had none", number::plural(some, "trial")),
         some => format!("; {} above lost none", number::plural(some, "trial")),
     };
     format!("{here}{below}{above}")

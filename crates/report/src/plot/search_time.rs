@@ -86,7 +86,10 @@ fn title(finding: &SearchSummary) -> String {
     if let ([None, None, ..], Some(why)) = (knowns.as_slice(), same_standing(finding))
         && knowns.iter().all(Option::is_none)
     {
-        return format!("Every limit {}", missing(&why));
+        return match missing(&why) {
+            "is not settled" => "No limit is settled".into(),
+            words => format!("Every limit {words}"),
+        };
     }
     let (mut words, mut times): (Vec<String>, Vec<f64>) = Default::default();
     // Bounds are loads that were tried, and no interval that holds the limit.

@@ -30,6 +30,9 @@ fn lost(slice: &SliceLine) -> u64 {
     slice.offered.0.saturating_sub(slice.forwarded.0)
 }
 
+/// A slice with less than so many times its even share of the loss is as the others.
+const EVEN: f64 = 2.0;
+
 fn title(lost: &[u64], what: &str) -> String {
     let all: u64 = lost.iter().copied().fold(0, u64::saturating_add);
     let with = lost.iter().filter(|lost| **lost > 0).count();
@@ -41,12 +44,12 @@ fn title(lost: &[u64], what: &str) -> String {
     if all == 0 {
         return format!("No slice lost any of its {what}");
     }
-    format!(
-        "Loss in {with} of {}; slice {} has {} of it",
-        number::plural(lost.len() as u64, "slice"),
-        worst + 1,
-        percent(*most as f64 / all as f64)
-    )
+    let (share, even) = (*most as f64 / all as f64, 1.0 / lost.len() as f64);
+    let slices = number::plural(lost.len() as u64, "slice");
+    match share > EVEN * even {
+        true => format!("Loss in {with} of {slices}; slice {} has {} of it", worst + 1, percent(share)),
+        false => format!("Loss in {with} of {slices}, about evenly"),
+    }
 }
 
 fn draw(trial: &TrialLine, lost: &[u64], room: Room, what: &str) -> Drawing {

@@ -41,7 +41,7 @@ pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label
     let title = labelled(label, forwarded_title(&sound, loads, in_time));
     let band = if trials.len() >= BESIDE {
         format!(
-            " Grey: the least and the most of {} at neighbouring loads.",
+            " The band: the least and the most of {} at neighbouring loads.",
             number::plural(BESIDE as u64, "trial")
         )
     } else {
@@ -332,6 +332,8 @@ fn draw_delays(
     frame.columns(&mut canvas, &x, &ticks(&x, loads, if narrow { 4 } else { 7 }, logarithmic), false);
     frame.name_columns(&mut canvas, &below);
     let mut named: Vec<(f64, &str)> = Vec::new();
+    let mut beside: Vec<(f64, f64, &str)> = Vec::new();
+    let heaviest = trials.iter().map(|trial| trial.intended_load_pps).fold(0.0, f64::max);
     for (name, class, of) in PERCENTILES {
         let mut path = Path::default();
         let known = |trial: &&&TrialLine| trial.delay_ns.as_ref().and_then(of).is_some();
@@ -342,7 +344,12 @@ fn draw_delays(
         canvas.path(&format!("dot {class}"), &path);
         if let Some(last) = trials.iter().rev().find(known) {
             let value = last.delay_ns.as_ref().and_then(of).unwrap_or(1);
-            named.push((y.clamped(value.max(1) as f64), name));
+            let height = y.clamped(value.max(1) as f64);
+            // A percentile that fewer trials have is named at its own last one.
+            match last.intended_load_pps < heaviest {
+                true => beside.push((x.clamped(last.intended_load_pps), height, name)),
+                false => named.push((height, name)),
+            }
         }
     }
     named.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -350,6 +357,9 @@ fn draw_delays(
     let placed = super::axes::spread(&wanted, 15.0, frame.top + 8.0, frame.bottom);
     for (height, (_, name)) in placed.into_iter().zip(named) {
         canvas.text("name value", Anchor::Start, frame.right + 8.0, height, name);
+    }
+    for (across, height, name) in beside {
+        canvas.text_if_free("name value", Anchor::Start, across + 7.0, height + 4.0, name);
     }
     let height = |trial: &TrialLine| {
         let delay = trial.delay_ns.as_ref();

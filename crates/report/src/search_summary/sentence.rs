@@ -17,6 +17,12 @@ struct Clause {
     end: String,
 }
 
+impl Clause {
+    fn is_as(&self, other: &Self) -> bool {
+        (self.before, &self.load, &self.end) == (other.before, &other.load, &other.end)
+    }
+}
+
 impl SearchSummary<'_> {
     /// The answer as one sentence; what all goals share is said once, at its end.
     pub(crate) fn sentence(&self) -> Vec<Piece> {
@@ -27,10 +33,20 @@ impl SearchSummary<'_> {
         let clauses: Vec<Clause> =
             self.answers.iter().enumerate().map(|(index, answer)| self.clause(index, answer)).collect();
         let shared = clauses.iter().all(|clause| clause.end == clauses[0].end);
+        // One answer to all goals is said once.
+        let is_one = clauses.len() > 1 && clauses.iter().all(|clause| clause.is_as(&clauses[0]));
         let last = clauses.len() - 1;
         let mut pieces = Vec::new();
         let mut text = String::from(verb);
         for (index, clause) in clauses.into_iter().enumerate() {
+            if is_one && index > 0 {
+                text.push_str(if index == last { " or " } else { ", " });
+                text.push_str(&loss_words(&self.answers[index].goal));
+                if index == last {
+                    text.push_str(&clause.end);
+                }
+                continue;
+            }
             if index > 0 {
                 text.push_str(if index == last { ", and " } else { ", " });
             }
@@ -38,7 +54,7 @@ impl SearchSummary<'_> {
             pieces.push(Piece { text: std::mem::take(&mut text), goal: None });
             pieces.push(Piece { text: clause.load, goal: Some(index) });
             text = format!(" {}", loss_words(&self.answers[index].goal));
-            if index == last || !shared {
+            if index == last || !shared && !is_one {
                 text.push_str(&clause.end);
             }
         }
@@ -84,8 +100,9 @@ impl SearchSummary<'_> {
                 Some(load) => at_least(load, ", the highest load allowed"),
                 None => unknown(""),
             },
-            (Standing::GeneratorLimited, (Some(lower), _), _) if self.failed_by_itself(answer).is_some() => {
-                at_least(lower, "; what ends it above is not known, for trials were disturbed")
+            (Standing::Disturbed, (Some(lower), Some(upper)), _) => {
+                let upper = loads.with_unit(loads.ceil(upper));
+                at_least(lower, &format!(" (it fails at {upper}; trials between were disturbed)"))
             }
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
                 let end = self.lateness().unwrap_or_else(|| "where our generator ends".into());

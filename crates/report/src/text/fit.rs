@@ -1,7 +1,7 @@
 //! One distribution on a terminal.
 
 use super::layout::{Columns, Page, Row, Side, unit};
-use crate::number::{JOIN, count, decimals_of, digits, fixed, percent, plural, three};
+use crate::number::{JOIN, count, decimals_of, fixed, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::Fit;
 use dropline_record::LawWord;
@@ -93,6 +93,9 @@ fn about(number: u64) -> u64 {
     number.div_ceil(step).saturating_mul(step)
 }
 
+/// Standard errors of a 95 % interval, as all others are.
+const REACH: f64 = 1.96;
+
 fn moments(fit: &Fit) -> Option<String> {
     let moments = &fit.moments;
     if let (Some(low), Some(high)) = (moments.mean_low, moments.mean_high) {
@@ -107,7 +110,8 @@ fn moments(fit: &Fit) -> Option<String> {
     let say_mean = |mean| error.map_or_else(|| three(mean), |error| fixed(mean, decimals_of(error, 2)));
     let mut words = say_mean(mean);
     if let Some(error) = error {
-        words.push_str(&format!(" \u{b1}{JOIN}{}", digits(error, 2)));
+        let [low, high] = [-REACH, REACH].map(|reach| say_mean(mean + reach * error));
+        words.push_str(&format!(" [{low}, {high}]"));
     }
     words.push_str(&format!("{JOIN}{}", unit(fit.unit_ns)));
     let mut say = |name: &str, value: Option<String>| {
@@ -369,9 +373,9 @@ mod tests {
             let words = super::moments(&Fit { moments, unit_ns: 1000, ..Fit::default() }).unwrap();
             words.replace(JOIN, " ").replace('\u{202f}', "")
         };
-        assert_eq!(of(50.0407, 0.00715), "50.0407 \u{b1} 0.0072 us   middle 60 % 50.0407");
-        assert_eq!(of(1073.66, 0.512), "1073.66 \u{b1} 0.51 us   middle 60 % 1073.66");
-        assert_eq!(of(50_024.19, 23.4), "50024 \u{b1} 23 us   middle 60 % 50024");
+        assert_eq!(of(50.0407, 0.00715), "50.0407 [50.0267, 50.0547] us   middle 60 % 50.0407");
+        assert_eq!(of(1073.66, 0.512), "1073.66 [1072.66, 1074.66] us   middle 60 % 1073.66");
+        assert_eq!(of(50_024.19, 23.4), "50024 [49978, 50070] us   middle 60 % 50024");
         assert_eq!(of(7.0, 0.0), "7 us   middle 60 % 7");
     }
 

@@ -1,7 +1,7 @@
 //! A history on a terminal: what it holds, and what was done with it.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::number::{Loads, bytes, plural};
+use crate::number::{JOIN, Loads, bytes, plural};
 use crate::prose::date;
 use crate::style::{Ink, Style};
 use dropline_record::{
@@ -66,8 +66,7 @@ fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
     let loads = goal.map_or(loads, |goal| loads.apart(goal.lower_pps, goal.upper_pps));
     let result = match goal {
         _ if !line.finished => "unfinished".to_owned(),
-        Some(goal) if goal.why_not.is_none() => how_sure(goal.result).to_owned(),
-        Some(goal) => goal.result.words().to_owned(),
+        Some(goal) => how_sure(goal),
         None => String::new(),
     };
     let labels: Vec<String> =
@@ -83,23 +82,44 @@ fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
                 goal.and_then(|goal| goal.limit_pps).map(|limit| loads.with_unit(limit)).unwrap_or_default(),
                 Ink::Strong,
             ),
-            plain(goal.map(|goal| loads.interval(goal.lower_pps, goal.upper_pps)).unwrap_or_default()),
+            plain(goal.map(|goal| bounds(loads, goal)).unwrap_or_default()),
             plain(result),
             plain(labels.join(" ")),
             (line.file.clone(), Ink::Faint),
         ],
-        note: goal.filter(|_| line.finished).and_then(|goal| goal.why_not.clone()),
+        note: goal.filter(|_| line.finished).and_then(why_not).map(str::to_owned),
         said: line.trial.as_ref().map(|trial| trial.answer.clone()),
     }
 }
 
-/// The same words as in a report of the record.
-pub(crate) fn how_sure(result: ResultWord) -> &'static str {
-    match result {
+/// How sure it is, in the words of a report of the record.
+pub(crate) fn how_sure(goal: &IndexedGoal) -> String {
+    let is_doubted = goal.why_not.is_some() && goal.bound_pps.is_none();
+    let of_before = || match goal.result {
+        ResultWord::Regular | ResultWord::Narrow | ResultWord::Wide if is_doubted => "doubted",
         ResultWord::Regular => "tested",
         ResultWord::Narrow => "precise enough",
         ResultWord::Wide => "not yet precise",
-        other => other.words(),
+        ResultWord::AtMaximum => "limit not reached",
+        ResultWord::BelowMinimum => "drops at the lowest load",
+        ResultWord::Irregular => "irregular",
+    };
+    goal.standing.clone().unwrap_or_else(|| of_before().to_owned())
+}
+
+/// Why no limit stands, where one end of it does not say so already.
+pub(crate) fn why_not(goal: &IndexedGoal) -> Option<&str> {
+    goal.why_not.as_deref().filter(|_| goal.bound_pps.is_none())
+}
+
+/// Both ends, with a unit where no limit stands that has it; an end that is known alone as what it says.
+pub(crate) fn bounds(loads: Loads, goal: &IndexedGoal) -> String {
+    match (goal.limit_pps, goal.lower_pps, goal.upper_pps) {
+        (Some(_), ..) => loads.interval(goal.lower_pps, goal.upper_pps),
+        (None, Some(low), None) => format!("\u{2265}{JOIN}{}", loads.with_unit(loads.floor(low))),
+        (None, None, Some(high)) => format!("<{JOIN}{}", loads.with_unit(loads.ceil(high))),
+        (None, None, None) => String::new(),
+        (None, low, high) => format!("{}{JOIN}{}", loads.interval(low, high), loads.unit),
     }
 }
 
@@ -162,7 +182,13 @@ pub fn reindexed_text(told: &Reindexed, checked: bool, style: Style) -> String {
 pub fn pruned_text(pruned: &Pruned, style: Style) -> String {
     let mut page = Page::new(style);
     let size = bytes(pruned.removed.iter().map(|line| line.bytes).sum());
-    let removed = plural(pruned.removed.len() as u64, "record");
+    let copies = pruned.removed.iter().filter(|line| line.copy).count() as u64;
+    let removed = plural(pruned.removed.len() as u64 - copies, "record");
+    let removed = match copies {
+        0 => removed,
+        1 => format!("{removed} and one copy"),
+        copies => format!("{removed} and {copies} copies"),
+    };
     page.paragraph(
         Ink::Strong,
         &match (pruned.removed.len(), pruned.done) {

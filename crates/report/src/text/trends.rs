@@ -4,7 +4,8 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, verdict, widths,
+    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few,
+    verdict, weights,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
@@ -22,6 +23,9 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
         }
         if let Some(level) = level(series) {
             page.fact("level", &level);
+        }
+        if let Some(words) = weights(series) {
+            page.fact("weights", words);
         }
         if !series.changes.is_empty() {
             page.gap();
@@ -44,7 +48,7 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
         if let Some(words) = silent(series) {
             page.hanging("! ", Ink::Strong, &words);
         }
-        if let Some(words) = widths(series) {
+        if let Some(words) = too_few(series) {
             page.hanging("! ", Ink::Strong, words);
         }
     }
@@ -70,10 +74,7 @@ fn changes(series: &SeriesLine) -> Columns {
                 (line.id.clone(), Ink::Faint),
             ],
             note: None,
-            said: Some(match line.at_low == line.at_high {
-                true => format!("since {}", nights(line)),
-                false => format!("between {}", nights(line)),
-            }),
+            said: Some(nights(line)),
         }
     });
     Columns {

@@ -92,7 +92,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     });
     let lost = format!("{}{ratio}{ours}{lacking}", number::count(trial.lost.0));
     let ink = if trial.lost.0 > 0 { Ink::Lost } else { Ink::Plain };
-    page.fact_in("lost", ink, &lost);
+    page.fact_in(record.header.load_unit.lost(), ink, &lost);
     let lost_at = traffic::lost_at([trial]);
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));

@@ -26,6 +26,16 @@ const USUAL: f64 = 0.2;
 const WORTH: f64 = 40.0;
 /// of a row of so many; fewer of a shorter one, which cannot tell likeness from a change: then likeness is the safer guess.
 const LONG: f64 = 300.0;
+/// How much of what levels take of the likelihood counts (all of it is the restricted likelihood): so much in a row of
+const FIRST: f64 = 0.6;
+/// so many nights,
+const WEEK_AND_HALF: f64 = 10.0;
+/// more by one in so many nights, until a month,
+const RISES: f64 = 28.6;
+/// and from there less by one in so many
+const FALLS: f64 = 77.0;
+/// until nothing of it: false alarms of rows of 20 to 120 nights that are alike were the measure.
+const UNTIL: f64 = 130.0;
 /// Of longer rows the latest nights tell how alike neighbours are.
 const ENOUGH: usize = 1200;
 /// What a change costs, in logarithms of the number of nights: its place and its size.
@@ -43,7 +53,7 @@ impl Noise {
         for (memory, shared) in std::iter::once((0.0, 0.0)).chain(tried) {
             let noise = Self { memory, shared, ..white.0 };
             let prior = noise.prior(row.len());
-            let cost = noise.filtered(row, &residuals, from).1 + prior;
+            let cost = noise.filtered(row, &residuals, from).1 + prior + noise.taken(levels, row.len());
             if cost < best.1 {
                 best = (noise, cost);
             }
@@ -58,6 +68,18 @@ impl Noise {
         // Levels took part of the scatter with them.
         let variance = variance * count / (count - 1.0 - changes).max(1.0);
         (Self { variance, freedom, ..noise }, cost + prior + COST * count.ln() * changes)
+    }
+
+    /// What levels took of the likelihood with them: the less, the more alike their nights are. Counted in rows that are too short to
+    /// tell likeness from a change, most in those of a month.
+    fn taken(&self, levels: &Levels, nights: usize) -> f64 {
+        let nights = nights as f64;
+        let share = (FIRST + (nights - WEEK_AND_HALF) / RISES).min((UNTIL - nights) / FALLS).max(0.0);
+        let of = |(start, end, _): (usize, usize, f64)| {
+            let count = end - start;
+            (count as f64 / self.inflation(count)).ln()
+        };
+        if share > 0.0 { share * levels.segments().map(of).sum::<f64>() } else { 0.0 }
     }
 
     /// What its likeness costs in a row of so many nights.

@@ -119,6 +119,14 @@ fn widths_that_do_not_fit_their_nights_are_not_used() {
     assert!(used <= 1, "{used} of {HISTORIES}");
     assert!(changes(shifted) <= 4);
     assert_eq!(trend(&white(1, 50)).widths, Widths::Alike);
+    // Good and bad nights in turns are told apart as well as those in any order.
+    let in_turns = |seed| {
+        let deviations: Vec<f64> = (0..60).map(|night| if night % 2 == 0 { 0.003 } else { 0.03 }).collect();
+        nights(&mut seeded(seed), &deviations)
+    };
+    let used = (0..HISTORIES).filter(|seed| trend(&in_turns(*seed)).widths == Widths::Used).count();
+    assert!(used >= 28, "{used} of {HISTORIES}");
+    assert!(found(40, |seed| stepped(in_turns(seed), 40, -0.01)) >= 25);
     // A mistake in their scale is harmless.
     for times in [0.2, 5.0] {
         let mut nights = mixed(2, 250);
@@ -160,24 +168,38 @@ fn nights_that_came_and_went_are_excursions() {
     assert_eq!((found.changes.len(), &found.excursions[..]), (0, &[60, 61, 62][..]));
 }
 
+/// Nights of which one is so much like the next.
+fn wandering(seed: u64, count: usize, likeness: f64) -> Vec<Night> {
+    let mut chance = seeded(seed);
+    let mut value = 0.01 * normal(&mut chance);
+    let mut nights = nights(&mut chance, &vec![1e-9; count]);
+    for night in &mut nights {
+        let fresh = (1.0 - likeness * likeness).sqrt() * 0.01 * normal(&mut chance);
+        value = likeness * value + fresh;
+        night.value = 8e6 * value.exp();
+    }
+    nights
+}
+
 #[test]
 fn what_neighbours_have_in_common_is_noise() {
-    let wandering = |likeness: f64| {
-        move |seed| {
-            let mut chance = seeded(seed);
-            let mut value = 0.01 * normal(&mut chance);
-            let mut nights = nights(&mut chance, &[1e-9; 250]);
-            for night in &mut nights {
-                let fresh = (1.0 - likeness * likeness).sqrt() * 0.01 * normal(&mut chance);
-                value = likeness * value + fresh;
-                night.value = 8e6 * value.exp();
-            }
-            nights
-        }
-    };
-    assert!(changes(wandering(0.6)) <= 4, "{}", changes(wandering(0.6)));
-    assert!(changes(wandering(0.9)) <= 12, "{}", changes(wandering(0.9)));
-    assert!(trend(&wandering(0.9)(1)).likeness > 0.6);
+    let of = |likeness: f64| changes(|seed| wandering(seed, 250, likeness));
+    assert!(of(0.6) <= 4, "{}", of(0.6));
+    assert!(of(0.9) <= 12, "{}", of(0.9));
+    assert!(trend(&wandering(1, 250, 0.9)).likeness > 0.6);
+}
+
+#[test]
+fn the_nights_of_a_month_or_two_that_are_alike_raise_few_alarms() {
+    // Six in 1000 nights are allowed: in these rows they would be 54 and 108.
+    for (count, most) in [(30, 54), (60, 108)] {
+        let alarms: usize =
+            (0..300).map(|seed| trend(&wandering(9000 + seed, count, 0.9)).changes.len()).sum();
+        assert!(alarms <= most, "{count} nights: {alarms}");
+    }
+    // And a step is told for all that.
+    assert!(found(30, |seed| stepped(white(seed, 60), 30, -0.03)) >= 29);
+    assert!(found(20, |seed| stepped(white(seed, 25), 20, -0.05)) >= 28);
 }
 
 #[test]

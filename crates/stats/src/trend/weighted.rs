@@ -163,19 +163,24 @@ fn variances(nights: &[Night], logs: &[f64]) -> (Widths, Vec<f64>) {
         errors.iter().map(|error| (1.0 - share) * (error / typical).powi(2) + share).collect()
     };
     let stride = nights.len().div_ceil(MOST);
-    let pairs: Vec<usize> =
-        (1..nights.len()).step_by(stride).filter(|&night| !nights[night].is_marked).collect();
-    let likelihood = |variances: &[f64]| {
-        let of = |&night: &usize| {
-            let variance = variances[night] + variances[night - 1];
-            ((logs[night] - logs[night - 1]).powi(2) / variance, variance)
+    let likelihood = |apart: usize, variances: &[f64]| {
+        let is_one_machine =
+            |night: &usize| (night - apart + 1..=*night).all(|night| !nights[night].is_marked);
+        let pairs = (apart..nights.len()).step_by(stride).filter(is_one_machine);
+        let of = |night: usize| {
+            let variance = variances[night] + variances[night - apart];
+            ((logs[night] - logs[night - apart]).powi(2) / variance, variance)
         };
-        student_likelihood(&pairs.iter().map(of).collect::<Vec<_>>())
+        student_likelihood(&pairs.map(of).collect::<Vec<_>>())
     };
-    let found = SHARES.map(|share| likelihood(&with(share)));
-    let equals = found[SHARES.len() - 1];
-    let best = (0..SHARES.len()).max_by(|&one, &other| found[one].total_cmp(&found[other])).unwrap_or(0);
-    if found[best] < equals + CONVINCING {
+    // Neighbours, and those one night apart: of good and bad nights in turns all neighbours differ as much.
+    let gains = [1, 2].map(|apart| {
+        let found = SHARES.map(|share| likelihood(apart, &with(share)));
+        found.map(|found_with| found_with - found[SHARES.len() - 1])
+    });
+    let all = gains.iter().flat_map(|gains| gains.iter().copied().enumerate());
+    let (best, gain) = all.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0));
+    if gain < CONVINCING {
         return (Widths::NotFitting, equal);
     }
     let mut variances = with(SHARES[best]);

@@ -119,7 +119,7 @@ fn plan(contents: &Contents, keeping: &Keeping, known: &Acknowledged, untold: &B
         } else {
             pruned.removed.push(told(line, None));
             let copies = contents.copies.iter().filter(|(_, of)| *of == line.file);
-            pruned.removed.extend(copies.map(|(copy, _)| told(copy, None)));
+            pruned.removed.extend(copies.map(|(copy, _)| PrunedLine { copy: true, ..told(copy, None) }));
         }
     }
     pruned
@@ -132,6 +132,7 @@ fn told(line: &IndexLine, why: Option<&str>) -> PrunedLine {
         target: line.target.clone(),
         bytes: line.bytes,
         why: why.map(str::to_owned),
+        copy: false,
     }
 }
 

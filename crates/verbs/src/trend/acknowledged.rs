@@ -5,7 +5,8 @@ use crate::series::{Series, name};
 use dropline_archive::history::History;
 use dropline_archive::{clock, reading, whole_file};
 use dropline_failure::Failure;
-use dropline_record::{IndexLine, Trends};
+use dropline_record::{IndexLine, Trends, VerdictWord};
+use dropline_stats::trend::{Sized, Wanted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ struct Known {
     rises: bool,
     at_low: String,
     at_high: String,
+    /// Of a drift, how far it had come then: what it goes on by is not known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<f64>,
 }
 
 /// A change or a drift that was found.
@@ -40,10 +44,19 @@ pub(super) struct Moved<'a> {
     pub(super) at_high: &'a str,
 }
 
+/// How far a drift has come.
+pub(super) struct Come {
+    pub(super) size: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
 /// By which name it is told, and whether it is known by that name.
 pub(super) struct Told {
     pub(super) id: String,
     pub(super) acknowledged: bool,
+    /// Of a drift, how much of it somebody has acknowledged.
+    pub(super) of_it: Option<f64>,
 }
 
 impl Acknowledged {
@@ -138,9 +151,20 @@ impl Acknowledged {
             known.id == own || (known.series == series && known.rises == rises && overlaps)
         };
         match self.changes.iter().find(is_it) {
-            Some(known) => Told { id: known.id.clone(), acknowledged: true },
-            None => Told { id: own, acknowledged: false },
+            Some(known) => Told { id: known.id.clone(), acknowledged: true, of_it: known.size },
+            None => Told { id: own, acknowledged: false, of_it: None },
         }
+    }
+
+    /// The same of what goes on from night to night: known as far as it had come when it was acknowledged, and by what does not matter
+    /// beyond that.
+    pub(super) fn told_as_far(&self, moved: &Moved<'_>, come: &Come, wanted: Wanted) -> Told {
+        let told = self.told(moved);
+        let Some(known) = told.of_it.filter(|_| told.acknowledged) else { return told };
+        let half = (come.high.ln_1p() - come.low.ln_1p()) / 2.0;
+        let further = Sized::of(come.size.ln_1p() - known.ln_1p(), half, wanted);
+        let goes_on = VerdictWord::from(further.verdict).is_change() && (further.size > 0.0) == moved.rises;
+        Told { acknowledged: !goes_on, ..told }
     }
 }
 
@@ -160,9 +184,9 @@ pub fn acknowledge(paths: &[PathBuf], trends: &Trends, ids: &[String]) -> Result
     }
     let with_these = |mut kept: Acknowledged| {
         for known in &known {
-            if !kept.changes.iter().any(|kept| kept.id == known.id) {
-                kept.changes.push(known.clone());
-            }
+            // A drift that went on since is known as far as it has come now.
+            kept.changes.retain(|kept| kept.id != known.id);
+            kept.changes.push(known.clone());
         }
         kept.text().into_bytes()
     };
@@ -178,15 +202,18 @@ pub fn acknowledge(paths: &[PathBuf], trends: &Trends, ids: &[String]) -> Result
 
 /// The changes and drifts of a history, as they are kept.
 fn known_of(series: &dropline_record::SeriesLine) -> Vec<Known> {
-    let known = |id: &str, size: f64, at_low: &str, at_high: &str| Known {
+    let known = |id: &str, size: f64, at_low: &str, at_high: &str, goes_on: bool| Known {
         id: id.into(),
         series: series.id.clone(),
         rises: size > 0.0,
         at_low: at_low.into(),
         at_high: at_high.into(),
+        size: goes_on.then_some(size),
     };
-    let changes = series.changes.iter().map(|line| known(&line.id, line.size, &line.at_low, &line.at_high));
-    changes.chain(series.drifts.iter().map(|line| known(&line.id, line.size, &line.from, &line.to))).collect()
+    let changes =
+        series.changes.iter().map(|line| known(&line.id, line.size, &line.at_low, &line.at_high, false));
+    let drifts = series.drifts.iter().map(|line| known(&line.id, line.size, &line.from, &line.to, true));
+    changes.chain(drifts).collect()
 }
 
 /// Where changes of what lies here are known: in this directory or beside this record, and in the history around it.
@@ -200,4 +227,32 @@ fn places(path: &Path) -> (PathBuf, Option<PathBuf>) {
 fn place(path: &Path) -> PathBuf {
     let (here, around) = places(path);
     around.filter(|_| !here.exists()).unwrap_or(here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drift_is_known_as_far_as_it_had_come() {
+        let moved = Moved { series: "s", rises: false, at: "2026-02", at_low: "2026-01", at_high: "2026-03" };
+        let known = |size| {
+            let at = |at: &str| at.to_owned();
+            let (id, series) = (at("a"), at("s"));
+            let known =
+                Known { id, series, rises: false, at_low: at("2026-01"), at_high: at("2026-02"), size };
+            Acknowledged { changes: vec![known] }
+        };
+        let wanted = Wanted { smallest_effect: 0.02, more_is_better: true };
+        let told = |of: Option<f64>, size: f64| {
+            let come = Come { size, low: size - 0.005, high: size + 0.005 };
+            let Told { id, acknowledged, of_it } = known(of).told_as_far(&moved, &come, wanted);
+            assert_eq!((id.as_str(), of_it), ("a", of), "its name stays");
+            acknowledged
+        };
+        assert!(told(Some(-0.03), -0.03) && told(Some(-0.03), -0.05), "no more than it may be off by");
+        assert!(!told(Some(-0.03), -0.12), "nine more in a hundred are news");
+        assert!(told(Some(-0.12), -0.03), "it came back");
+        assert!(told(None, -0.12), "of before: how far it had come was not kept");
+    }
 }

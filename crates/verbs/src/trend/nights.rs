@@ -180,23 +180,54 @@ fn known(word: &Option<String>) -> String {
 /// Seconds within which a reference was measured beside a night.
 const BESIDE: i64 = 43_200;
 
+/// What follows within this share of the usual time between nights is the same night again.
+const AGAIN: f64 = 0.1;
+/// The usual time between two nights: so large a share of them is closer. Who searches twice a night has two a night.
+const USUAL: f64 = 0.4;
+
+/// Each night once: of searches that were made again far sooner than nights follow one another, and of the same commit, the one in
+/// the middle counts. A night that was bad five times is one bad night.
+fn of_one_night(nights: Vec<Night>, left_out: &mut Vec<LeftOutLine>) -> Vec<Night> {
+    let mut gaps: Vec<i64> = nights.windows(2).map(|pair| pair[1].seconds - pair[0].seconds).collect();
+    gaps.sort_unstable();
+    let usual = gaps.get((USUAL * gaps.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(0);
+    let is_again = |one: &Night, other: &Night| {
+        let commit = |night: &Night| night.labels.get("commit").cloned();
+        ((other.seconds - one.seconds) as f64) < AGAIN * usual as f64 && commit(one) == commit(other)
+    };
+    let mut kept = Vec::with_capacity(nights.len());
+    for mut again in nights.chunk_by(is_again).map(<[Night]>::to_vec) {
+        again.sort_by(|one, other| one.value.total_cmp(&other.value));
+        let middle = (again.len() - 1) / 2;
+        for night in again.iter().enumerate().filter(|(at, _)| *at != middle).map(|(_, night)| night) {
+            let words = &night.words;
+            let why = format!("{words}: one of {} of one night, of which the middle one counts", again.len());
+            left_out.push(LeftOutLine { source: night.source.clone(), why });
+        }
+        kept.push(again.swap_remove(middle));
+    }
+    kept
+}
+
 /// Those of one history.
 pub(super) struct Nights {
     pub(super) nights: Vec<Night>,
 }
 
 impl Nights {
-    /// Nights put together by what may not differ.
-    pub(super) fn all(nights: Vec<Night>) -> Vec<Self> {
+    /// Nights put together by what may not differ, each of them once, and what is left out for that.
+    pub(super) fn all(nights: Vec<Night>) -> (Vec<Self>, Vec<LeftOutLine>) {
         let mut by_series: BTreeMap<Series, Vec<Night>> = BTreeMap::new();
         for night in nights {
             by_series.entry(night.series.clone()).or_default().push(night);
         }
+        let mut left_out = Vec::new();
         let of = |mut nights: Vec<Night>| {
             nights.sort_by(|one, other| (one.seconds, &one.source).cmp(&(other.seconds, &other.source)));
-            Self { nights }
+            Self { nights: of_one_night(nights, &mut left_out) }
         };
-        by_series.into_values().map(of).collect()
+        let all = by_series.into_values().map(of).collect();
+        (all, left_out)
     }
 
     pub(super) fn id(&self) -> String {

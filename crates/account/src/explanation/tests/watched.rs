@@ -205,7 +205,11 @@ fn beside_packets_of_others_that_the_replay_does_not_know_nothing_is_blamed() {
             ..evidence(&packets)
         })
     };
-    assert_eq!(found(0).cause, Some(Cause::Overload));
+    let overload = found(0);
+    assert_eq!(overload.cause, Some(Cause::Overload));
+    // What a CPU of its own would lose all the same is not lost for want of one.
+    let same = overload.with(Change::is_a_cpu).expect("it was tried").low;
+    assert!(same > 0 && overload.for_want_of_a_cpu() == Some(overload.lost - same), "{same}");
     let beside = found(500);
     assert!(beside.cause.is_none() && beside.remedies.is_empty(), "{:?}", beside.cause);
     assert!(beside.lacks.contains(&Lack::OthersCame), "{:?}", beside.lacks);
