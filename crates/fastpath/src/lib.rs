@@ -4,7 +4,6 @@
 //! chooses a load, and reads no counter of the kernel: whoever opens it hands in what does. Unsafe code is in `sys` alone.
 //! Start reading at [`measurer`], then [`frame`] and `bpf/judge.c`.
 
-mod arp;
 mod engine;
 mod error;
 mod field;
@@ -15,6 +14,7 @@ mod link_end;
 mod lookout;
 mod maps;
 pub mod measurer;
+mod neighbours;
 mod next_hop;
 mod one_way;
 mod options;

@@ -116,7 +116,7 @@ impl LinkMeasurer {
             refuse_used(port.port.to_string(), known, &options)?;
         }
         let room = u64::from(ends[0].seen.mtu.min(ends[1].seen.mtu));
-        let ip_bytes = u64::from(profile.packet.payload_bytes()) + 28;
+        let ip_bytes = u64::from(profile.packet.payload_bytes()) + 8 + options.aim.ip_bytes() as u64;
         if ip_bytes > room {
             return Err(LinkError::Profile(format!(
                 "packets of {ip_bytes} B do not fit these interfaces, whose MTU is {room} B"

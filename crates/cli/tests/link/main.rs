@@ -10,6 +10,7 @@ mod bursts;
 mod command;
 mod counts;
 mod safety;
+mod waiting;
 mod ways;
 
 use command::Bench;
