@@ -12,3 +12,4 @@ for program in judge sender; do
 	build $program $program ""
 	build $program ${program}6 -DIPV6
 done
+build reflector reflector ""

@@ -11,6 +11,9 @@ const JUDGE_6: &[u8] = include_bytes!("../bpf/judge6.bpf");
 const SENDER: &[u8] = include_bytes!("../bpf/sender.bpf");
 const SENDER_6: &[u8] = include_bytes!("../bpf/sender6.bpf");
 
+/// What sends packets of ours back.
+const REFLECTOR: &[u8] = include_bytes!("../bpf/reflector.bpf");
+
 /// The upper halves of the numbers that stand for maps in `bpf/layout.h`.
 const CONTROL: u32 = 0x5ead_0001;
 const SLOTS: u32 = 0x5ead_0002;
@@ -35,6 +38,14 @@ pub(crate) fn sender(maps: &Maps, device: &Map) -> io::Result<Program> {
         if maps.is_ipv6() { SENDER_6 } else { SENDER },
         [(CONTROL, control), (SLOTS, slots), (DEVICE, device.number())],
     )
+}
+
+/// Loads the reflector that has this page.
+///
+/// # Errors
+/// As of the judge.
+pub(crate) fn reflector(page: &Map) -> io::Result<Program> {
+    load(REFLECTOR, [(CONTROL, page.number())])
 }
 
 fn load<const N: usize>(code: &[u8], maps: [(u32, u32); N]) -> io::Result<Program> {
@@ -119,9 +130,13 @@ mod tests {
         let built = tempfile::tempdir().unwrap();
         let status = Command::new(directory.join("build.sh")).arg(built.path()).status().unwrap();
         assert!(status.success());
-        for (name, kept) in
-            [("judge.bpf", JUDGE), ("judge6.bpf", JUDGE_6), ("sender.bpf", SENDER), ("sender6.bpf", SENDER_6)]
-        {
+        for (name, kept) in [
+            ("judge.bpf", JUDGE),
+            ("judge6.bpf", JUDGE_6),
+            ("sender.bpf", SENDER),
+            ("sender6.bpf", SENDER_6),
+            ("reflector.bpf", REFLECTOR),
+        ] {
             let made = std::fs::read(built.path().join(name)).unwrap();
             assert!(made == kept, "{name} is not what its source makes: run crates/fastpath/bpf/build.sh");
         }

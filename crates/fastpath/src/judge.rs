@@ -4,7 +4,7 @@ use crate::error::LinkError;
 use crate::instructions;
 use crate::link_end::Opened;
 use crate::maps::Maps;
-use crate::sys::{Attached, Mode};
+use crate::sys::{Attached, Mode, Program};
 
 const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
 
@@ -20,21 +20,7 @@ impl Judge {
     pub(crate) fn at(port: &Opened, maps: &Maps) -> Result<Self, LinkError> {
         let program =
             instructions::judge(maps).map_err(LinkError::of("loading a BPF program", CAPABILITIES))?;
-        let index = port.seen.index;
-        let attach = || match Attached::at(&program, index, Mode::Native) {
-            Ok(attached) => Ok((attached, Mode::Native)),
-            Err(why) if matches!(why.raw_os_error(), Some(libc::EBUSY | libc::EEXIST | libc::EPERM)) => {
-                Err(why)
-            }
-            Err(_) => Attached::at(&program, index, Mode::Generic).map(|attached| (attached, Mode::Generic)),
-        };
-        let (attached, mode) = port.space.inside(attach)?.map_err(|why| match why.raw_os_error() {
-            Some(libc::EBUSY | libc::EEXIST) => LinkError::Unfit {
-                port: port.port.to_string(),
-                what: "has a BPF program already: two cannot stand there; ip link show says which",
-            },
-            _ => LinkError::of("putting a BPF program at an interface", CAPABILITIES)(why),
-        })?;
+        let (attached, mode) = attached(&program, port, Mode::Native)?;
         Ok(Self { attached, mode })
     }
 
@@ -53,6 +39,23 @@ impl Judge {
             Mode::Generic => "judged by XDP behind the driver, which does not take a program itself",
         }
     }
+}
+
+/// Puts a program at an interface: where that is asked for in the driver, or behind it where the driver does not take it.
+pub(crate) fn attached(program: &Program, port: &Opened, first: Mode) -> Result<(Attached, Mode), LinkError> {
+    let index = port.seen.index;
+    let attach = || match Attached::at(program, index, first) {
+        Ok(attached) => Ok((attached, first)),
+        Err(why) if matches!(why.raw_os_error(), Some(libc::EBUSY | libc::EEXIST | libc::EPERM)) => Err(why),
+        Err(_) => Attached::at(program, index, Mode::Generic).map(|attached| (attached, Mode::Generic)),
+    };
+    port.space.inside(attach)?.map_err(|why| match why.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => LinkError::Unfit {
+            port: port.port.to_string(),
+            what: "has a BPF program already: two cannot stand there; ip link show says which",
+        },
+        _ => LinkError::of("putting a BPF program at an interface", CAPABILITIES)(why),
+    })
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@ use crate::parameters::parameters;
 use dropline_account::{Snapshot, Way};
 use dropline_failure::{Failure, nearest};
 use dropline_fastpath::frame::{Aim, MOST_FLOWS};
-use dropline_fastpath::{Counting, Engine, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop};
+use dropline_fastpath::{
+    Counting, Engine, KernelReflector, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop,
+};
 use dropline_traffic::{
     Counters, CourseNews, Cpus, FrameCourse, Means, Moving, Priority, ReceiveMeans, SendMeans, Usage,
 };
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 const NAMES: [&str; 9] = ["engine", "used", "ip", "via", "mac", "src", "dst", "vlan", "flows"];
 
@@ -310,6 +312,24 @@ fn failure(why: LinkError) -> Failure {
         | LinkError::Namespace { .. }
         | LinkError::Unfit { .. }
         | LinkError::System { .. } => Failure::environment(why),
+    }
+}
+
+/// Sends packets of ours to a service back at its interface, before they reach it.
+///
+/// # Errors
+/// If the interface is not fit, the service listens elsewhere, or this user may not.
+pub fn reflect(interface: &str, service: SocketAddr) -> Result<KernelReflector, Failure> {
+    let end = LinkEnd::parse(interface).map_err(Failure::usage)?;
+    match service {
+        SocketAddr::V4(service) if !service.ip().is_unspecified() && !service.ip().is_loopback() => {
+            KernelReflector::at(&end, service).map_err(failure)
+        }
+        _ => Err(Failure::usage(format!(
+            "--xdp {interface} sends back what comes for an IPv4 address of that interface, and {} is none",
+            service.ip()
+        ))
+        .advice("name it: --listen ADDRESS:7007")),
     }
 }
 

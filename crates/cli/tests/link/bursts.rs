@@ -56,13 +56,14 @@ fn the_longest_burst_of_each_frame_size_is_what_a_bucket_and_its_queue_hold() {
         let line = bench.run(&["report", &record, "--line"]);
         assert!(line.text.contains(&format!("{mean:.2} frames on the mean")), "{}", line.text);
     }
-    let compared = bench.run(&["compare", "512.jsonl", "512.jsonl", "--json"]);
-    let compared: serde_json::Value = serde_json::from_str(&compared.text).unwrap();
-    assert_eq!(
-        (&compared["ratio"], &compared["verdict"]),
-        (&1.0.into(), &"no_evidence".into()),
-        "{compared}"
-    );
+    let compared = |a: &str, b: &str| -> serde_json::Value {
+        serde_json::from_str(&bench.run(&["compare", a, b, "--json"]).text).unwrap()
+    };
+    let same = compared("512.jsonl", "512.jsonl");
+    let said = (&same["caveats"][0]["code"], &same["verdict"]);
+    assert_eq!(said, (&"same_data".into(), &"no_evidence".into()), "{same}");
+    let other = bench.run(&["compare", "64.jsonl", "512.jsonl"]);
+    assert!(other.code == Some(2) && other.errors.contains("64 B"), "{}", other.errors);
     // One that was killed goes on where it stood.
     let record = bench.read("512.jsonl");
     let lines: Vec<&str> = record.lines().collect();
@@ -74,6 +75,8 @@ fn the_longest_burst_of_each_frame_size_is_what_a_bucket_and_its_queue_hold() {
     assert_eq!(trials(&again).iter().filter(|trial| trial["phase"] == "burst 3").count(), 0);
     let result: serde_json::Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
     assert_eq!(result["back_to_back"]["longest_frames"].as_array().unwrap().len(), 2, "{result}");
+    let ratio = compared("512.jsonl", "cut.jsonl")["ratio"].as_f64().unwrap();
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
     let other = bench.run(&["search", "sim:hard", "--back-to-back"]);
     assert!(other.code == Some(2) && other.errors.contains("link:"), "{}", other.errors);
 }

@@ -9,6 +9,7 @@ mod bursts;
 #[path = "../command/mod.rs"]
 mod command;
 mod counts;
+mod reflecting;
 mod safety;
 mod waiting;
 mod ways;

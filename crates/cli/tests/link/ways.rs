@@ -20,7 +20,10 @@ fn router_at(addresses: [&str; 2]) -> (Namespace, [Namespace; 2], String) {
         let end = End { namespace, device, address: None };
         connect(end, End { namespace: &middle, device: port, address: None }).unwrap();
         if address.contains(':') {
-            middle.set(&format!("net.ipv6.conf.{port}.disable_ipv6"), "0").unwrap();
+            // Who asks whether his own address is taken has none to ask others from, for a second.
+            for (switch, value) in [("accept_dad", "0"), ("disable_ipv6", "0")] {
+                middle.set(&format!("net.ipv6.conf.{port}.{switch}"), value).unwrap();
+            }
             middle.ip(&["addr", "add", address, "dev", port, "nodad"]).unwrap();
         } else {
             middle.ip(&["addr", "add", address, "dev", port]).unwrap();
@@ -37,8 +40,8 @@ fn router_at(addresses: [&str; 2]) -> (Namespace, [Namespace; 2], String) {
 #[ignore = "needs root and ethtool: make test-link"]
 fn frames_of_ipv6_pass_a_bridge_with_or_without_a_tag() {
     for (engine, more, rule) in [
-        ("xdp", "", "ip6 daddr 2001:2:0:1::1 udp dport 9"),
-        ("packet", "", "ip6 daddr 2001:2:0:1::1 udp dport 9"),
+        ("xdp", "", "udp dport 9"),
+        ("packet", "", "udp dport 9"),
         ("xdp", "&vlan=5&flows=3", "vlan id 5"),
         ("packet", "&vlan=5&flows=3", "vlan id 5"),
     ] {

@@ -4,8 +4,8 @@ use super::side::name;
 use dropline_archive::record_file;
 use dropline_failure::Failure;
 use dropline_record::{BackToBackLine, BurstsSideLine, CaveatLine, ComparedBursts, Record};
-use dropline_stats::compare::SMALLEST_EFFECT;
-use dropline_stats::limits::{Limit, moved};
+use dropline_stats::compare::{SMALLEST_EFFECT, Verdict};
+use dropline_stats::limits::{Limit, Moved, moved};
 use std::path::Path;
 
 const ESTIMATOR: &str = "mean of B's longest bursts as a multiple of A's; on logarithms the facing halves of both intervals are added in \
@@ -86,8 +86,17 @@ pub fn compare(a: &Bursts, b: &Bursts, smallest_effect: Option<f64>) -> Result<C
         .advice("compare two searches with the same --frame"));
     }
     let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
-    let found = moved(&[(a.limit(), b.limit())], smallest_effect)[0];
+    let mut found = moved(&[(a.limit(), b.limit())], smallest_effect)[0];
     let mut caveats = Vec::new();
+    if a.record.trials == b.record.trials {
+        // Nothing was measured twice.
+        let verdict = Verdict::NoEvidence;
+        found = Moved { ratio: None, low: None, high: None, verdict, ..found };
+        caveats.push(CaveatLine::said(
+            "same_data",
+            format!("{} and {} hold the same bursts: a file and its copy; measure again", a.name, b.name),
+        ));
+    }
     for side in [a, b] {
         if side.found.unanswered > 0 {
             let text = format!(
