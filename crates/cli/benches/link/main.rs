@@ -161,9 +161,10 @@ fn received(lab: &Pair) -> u64 {
     text.lines().find_map(of).unwrap_or(0)
 }
 
-/// Starts a program on a CPU.
+/// Starts a program on a CPU, each before what else runs there: senders of ours do that themselves, and those of others do not.
 fn start(words: &[&str], cpu: u32, lab: Option<&dropline_lab::Namespace>) -> StartedTarget {
-    let start = Start { cpus: vec![cpu], ..Start::new(words.iter().copied()) };
+    let scheduling = dropline_lab::Scheduling::Nice(-20);
+    let start = Start { cpus: vec![cpu], scheduling, ..Start::new(words.iter().copied()) };
     start.start(lab).unwrap_or_else(|why| panic!("{words:?}: {why}"))
 }
 
