@@ -435,6 +435,8 @@ impl Measurer for LinkMeasurer {
                 *late = tried.late;
             }
         }
+        // What was tried takes of a bucket too, and waits in a queue.
+        std::thread::sleep(self.profile.drain.rest);
         self.unsettled.clear();
         let trial_seed = self.profile.trial_seed(number);
         let inputs = self.inputs(input);
@@ -520,7 +522,6 @@ impl Measurer for LinkMeasurer {
         if is_unsettled {
             self.unsettled = prepared;
         }
-        std::thread::sleep(self.profile.drain.rest);
         trial.elapsed = begun.elapsed();
         Ok(trial)
     }
