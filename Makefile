@@ -1,4 +1,4 @@
-.PHONY: help book demo dist gallery test test-audio test-embedded test-fleet test-flowgraph test-link test-python test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo dist gallery test test-audio test-embedded test-fleet test-flowgraph test-link test-python test-services test-trace fuzz bench-link bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,11 @@ test-python: ## the Python package: its wheel, types, tests, CSIT's MLRsearch as
 test-trace: ## tracepoints with LTTng, babeltrace2, C++ and Python
 	cargo xtask setup trace
 	timeout --foreground 20m cargo xtask trace
+
+bench-link: ## frames a second between two interfaces beside udp:// and iperf3, counted by the kernel (root; two CPUs)
+	cargo xtask setup rivals
+	cargo xtask setup link
+	cargo bench --package dropline --bench link
 
 bench-search: ## what it costs each algorithm to decide on a trial, credible with 200 trials behind it too
 	cargo bench --package dropline-search --bench deciding

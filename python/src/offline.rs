@@ -54,6 +54,13 @@ pub(crate) fn compare(
         (Side::File(a), Side::File(b)) => {
             match py.detach(|| of_delays::read(a, b, &Hints::default())).map_err(|why| raised(&why))? {
                 Comparable::Searches(searches) => *searches,
+                Comparable::Bursts(bursts) => {
+                    let [a, b] = &*bursts;
+                    let compared =
+                        of_delays::bursts::compare(a, b, smallest_effect).map_err(|why| raised(&why))?;
+                    let text = dropline_report::compared_bursts_text(&compared, Style::default());
+                    return Ok((json(&compared), text, compared.is_worse()));
+                }
                 Comparable::Delays(pair) => {
                     let questions =
                         Questions { percentile: 0.99, above: None, smallest_effect, more_loss: 0.0 };

@@ -64,7 +64,7 @@ const FUZZ: [(&str, &str); 2] = [
     ("libclang-rt-14-dev", "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a"),
 ];
 
-/// What lets a pair of interfaces take live frames, for `make test-link`, and what builds the two BPF programs.
+/// What lets a pair of interfaces take live frames, for `make test-link`, and what builds the BPF programs.
 const LINK: [(&str, &str); 5] = [
     ("clang", "/usr/bin/clang"),
     ("ethtool", "/usr/sbin/ethtool"),
@@ -76,7 +76,7 @@ const LINK: [(&str, &str); 5] = [
 const PYTHON: [(&str, &str); 2] =
     [("python3", "/usr/bin/python3"), ("python3-venv", "/usr/share/doc/python3-venv/copyright")];
 
-/// Traffic generators of others for `make bench-traffic` and `make bench-pacing`, and cyclictest for
+/// Traffic generators of others for `make bench-traffic`, `make bench-pacing` and `make bench-link`, and cyclictest for
 /// `dropline experiment wakeup-cyclictest`.
 const RIVALS: [(&str, &str); 8] = [
     ("d-itg", "/usr/bin/ITGSend"),

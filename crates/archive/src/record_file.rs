@@ -79,7 +79,7 @@ impl Keeper {
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
                 ErrorKind::AlreadyExists => {
-                    let is_search = |there: Header| there.search.is_some();
+                    let is_search = |there: Header| there.search.is_some() || there.bursts.is_some();
                     let resumable = header.verb == "search" && read_header(path).is_some_and(is_search);
                     exists_already(path, header, resumable)
                 }
@@ -402,6 +402,7 @@ mod tests {
             interrupted: false,
             delay_at: Vec::new(),
             ended_by: None,
+            back_to_back: None,
             loss_curve: Vec::new(),
             caveats: Vec::new(),
         };

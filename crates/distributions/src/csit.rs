@@ -253,6 +253,7 @@ impl Case {
             interrupted: false,
             ended_by: Some(EndWord::Done),
             delay_at: Vec::new(),
+            back_to_back: None,
             loss_curve: Vec::new(),
             caveats: Vec::new(),
         };
@@ -285,6 +286,7 @@ impl Case {
             search: Some(search),
             generator: Some(format!("{} {}", self.tg_type, self.tg_version).trim().to_owned()),
             on: None,
+            bursts: None,
             generator_limit_pps: None,
             environment: Environment {
                 dropline: READ_BY.into(),

@@ -12,51 +12,92 @@ INLINE u32 at(const u8 *place)
 	return *(const u32 *)place;
 }
 
-/* Whether the UDP checksum is right, or 0, which says that there is none: a station takes that (RFC 768). What is behind the last word of 64 bits is added first,
- * at a place that does not come of the loop, and the loop's place is one of which the verifier does not know that it is in the same
- * packet as others: so it need not follow the rest of the program from every turn of the loop. */
+/* Of an IP packet, its header included. */
+INLINE u32 length_of(const u8 *data)
+{
+	u32 length = big(*(const u16 *)(data + IP_LENGTH));
+
+#ifdef IPV6
+	length += UDP - IP;
+#endif
+	return length;
+}
+
+/* Whether the UDP checksum is right, or 0, which says of IPv4 that there is none: a station takes that (RFC 768). What is behind the IP packet
+ * is not under it. What is behind the last word of 64 bits is added first, at a place that does not come of the loop, and the loop's place is
+ * one of which the verifier does not know that it is in the same packet as others: so it need not follow the rest of the program from every
+ * turn of the loop. */
 INLINE int is_whole(const u8 *data, const u8 *end)
 {
-	u64 sum = (u64)at(data + ADDRESSES) + at(data + ADDRESSES + 4) + big(17) + *(const u16 *)(data + UDP + 4);
+	u64 sum = big(17) + (u64)*(const u16 *)(data + UDP + 4);
 	const u8 *place = data + UDP;
-	u64 rest = end - place, none = 0;
+	u64 rest = end - place, none = 0, said = length_of(data) - (UDP - IP);
 	const u8 *last;
 
+#ifdef IPV6
+	for (u32 word = 0; word < 8; word++)
+		sum += at(data + IP + 8 + 4 * word);
+#else
+	sum += (u64)at(data + SOURCE) + at(data + DESTINATION);
+#endif
+	if (said < rest)
+		rest = said;
 	asm volatile("" : "+r"(rest), "+r"(none));
 	last = place + (rest & 0x7f8);
-	if (last + 4 <= end) {
+	if (rest & 4) {
+		if (last + 4 > end)
+			return 0;
 		sum += at(last);
 		last += 4;
 	}
-	if (last + 2 <= end) {
+	if (rest & 2) {
+		if (last + 2 > end)
+			return 0;
 		sum += *(const u16 *)last;
 		last += 2;
 	}
-	if (last + 1 <= end)
+	if (rest & 1) {
+		if (last + 1 > end)
+			return 0;
 		sum += *last;
+	}
 	place += none & 7;
+	rest >>= 3;
 	for (u32 word = 0; word < MOST_WORDS; word++) {
-		if (place + 8 > end)
+		if (word >= rest || place + 8 > end)
 			break;
 		sum += halves(*(const u64 *)place);
 		place += 8;
 	}
-	return !*(const u16 *)(data + CHECKSUM) || folded(sum) == 0xffff;
+#ifndef IPV6
+	if (!*(const u16 *)(data + CHECKSUM))
+		return 1;
+#endif
+	return folded(sum) == 0xffff;
 }
 
-/* Whether a station would take it as what was sent: for our hardware address, of IPv4 and UDP, from and to where it was sent, and
- * with a right checksum of its header; `data` is behind the tag of a VLAN, if it has one. */
+/* Whether a station would take it as what was sent: for our hardware address, of its version of IP and UDP, from and to where it was sent,
+ * and with a right checksum of its header where that has one; `data` is behind the tag of a VLAN, if it has one. */
 INLINE int is_for_us(const u8 *start, const u8 *data, u32 flow)
 {
+#ifdef IPV6
+	int whole = (data[IP] & 0xf0) == 0x60 && at(data + SOURCE - 12) == (u32)CONTROL->before1 &&
+		    at(data + SOURCE - 8) == (u32)(CONTROL->before1 >> 32) && at(data + SOURCE - 4) == (u32)CONTROL->before2 &&
+		    at(data + DESTINATION - 12) == (u32)CONTROL->before3 &&
+		    at(data + DESTINATION - 8) == (u32)(CONTROL->before3 >> 32) &&
+		    at(data + DESTINATION - 4) == (u32)CONTROL->before4;
+#else
 	u64 sum = 0;
+	int whole;
 
 	for (u32 word = 0; word < 10; word++)
 		sum += *(const u16 *)(data + IP + 2 * word);
-	return at(start) == (u32)CONTROL->station && *(const u16 *)(start + 4) == (u16)(CONTROL->station >> 32) &&
-	       *(const u16 *)(data + ETHERTYPE) == big(0x0800) && data[IP] == 0x45 && data[PROTOCOL] == 17 &&
-	       at(data + ADDRESSES) == source_of(flow) && at(data + ADDRESSES + 4) == (u32)CONTROL->destination &&
-	       *(const u16 *)(data + UDP) == port_of(flow) && *(const u16 *)(data + UDP + 2) == big(CONTROL->to_port) &&
-	       folded(sum) == 0xffff;
+	whole = data[IP] == 0x45 && folded(sum) == 0xffff;
+#endif
+	return whole && at(start) == (u32)CONTROL->station && *(const u16 *)(start + 4) == (u16)(CONTROL->station >> 32) &&
+	       *(const u16 *)(data + ETHERTYPE) == big(IP_TYPE) && data[PROTOCOL] == 17 && at(data + SOURCE) == source_of(flow) &&
+	       at(data + DESTINATION) == (u32)CONTROL->destination && *(const u16 *)(data + UDP) == port_of(flow) &&
+	       *(const u16 *)(data + UDP + 2) == big(CONTROL->to_port);
 }
 
 PROGRAM int judge(struct xdp_md *frame)
@@ -78,7 +119,7 @@ PROGRAM int judge(struct xdp_md *frame)
 	}
 	if (data + SHORTEST > end) {
 		/* Too short for our mark, and yet said to be as long as ours. */
-		if (tagged || start != data || !is_for_us(start, data, 0) || big(*(const u16 *)(data + IP_LENGTH)) != CONTROL->length)
+		if (tagged || start != data || !is_for_us(start, data, 0) || length_of(data) != CONTROL->length)
 			return XDP_PASS;
 		COUNT(truncated);
 		return XDP_DROP;
@@ -94,7 +135,7 @@ PROGRAM int judge(struct xdp_md *frame)
 	}
 	word = *(const u64 *)(data + WORD);
 	index = __builtin_bswap64(word);
-	length = big(*(const u16 *)(data + IP_LENGTH));
+	length = length_of(data);
 	ours = !tagged && is_for_us(start, data, flow_of(index));
 	whole = is_whole(data, end);
 	/* One with another tag is that of another program, unless it is as long as ours and damaged. From and to where ours go it is of an
@@ -113,11 +154,7 @@ PROGRAM int judge(struct xdp_md *frame)
 		COUNT(truncated);
 		return XDP_DROP;
 	}
-	/* What is behind the packet fills a short frame up, and nothing else. */
-	most = IP + CONTROL->length;
-	if (most < LEAST)
-		most = LEAST;
-	if (length > CONTROL->length || (u64)(end - data) > most) {
+	if (length > CONTROL->length) {
 		COUNT(extended);
 		return XDP_DROP;
 	}
@@ -126,6 +163,12 @@ PROGRAM int judge(struct xdp_md *frame)
 		COUNT(changed);
 		return XDP_DROP;
 	}
+	/* What is behind the packet a station does not take, and fills a short frame up; where there is more, that is told. */
+	most = IP + CONTROL->length;
+	if (most < LEAST)
+		most = LEAST;
+	if ((u64)(end - data) > most)
+		COUNT(padded);
 	if (__sync_val_compare_and_swap(&slot->arrived, 0, now_ns()))
 		COUNT(duplicated);
 	else

@@ -1,5 +1,6 @@
 /* What both programs and crates/fastpath/src/maps.rs know of the two maps. Helpers are called by their numbers, and a map is a
- * number that the loader puts the map's file into: so an object file has nothing to be linked, and its instructions are all of it. */
+ * number that the loader puts the map's file into: so an object file has nothing to be linked, and its instructions are all of it.
+ * With IPV6 defined both are of frames of that version of IP. */
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -35,11 +36,15 @@ struct control {
 	u64 earlier;     /* so many tags before it are of earlier trials */
 	u64 length;      /* of the IP packet */
 	u64 station;     /* the hardware address of the judge's interface, as it stands in the frame */
-	u64 destination; /* the address, as it stands in the frame, and the port */
+	u64 destination; /* the last 32 bits of the address, as they stand in the frame, and the port */
 	u64 to_port;
-	u64 source;      /* the first address and the first port, as numbers */
+	u64 source;      /* the last 32 bits of the first address, and the first port, as numbers */
 	u64 from_port;
-	u64 head1;       /* the first 64 bytes of a frame, without what differs from frame to frame */
+	u64 before1;     /* of IPv6, what stands before them: of the source 64 and 32 bits, of the destination likewise */
+	u64 before2;
+	u64 before3;
+	u64 before4;
+	u64 head1;       /* the first 88 bytes of a frame, without what differs from frame to frame */
 	u64 head2;
 	u64 head3;
 	u64 head4;
@@ -47,6 +52,9 @@ struct control {
 	u64 head6;
 	u64 head7;
 	u64 head8;
+	u64 head9;
+	u64 head10;
+	u64 head11;
 	u64 stop;        /* nothing leaves any more */
 	/* Written by the sender. */
 	u64 epoch;       /* the start; 0: not yet */
@@ -58,6 +66,7 @@ struct control {
 	u64 truncated;
 	u64 extended;
 	u64 changed;
+	u64 padded;
 };
 
 struct xdp_md {
@@ -66,9 +75,14 @@ struct xdp_md {
 
 enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 
-/* Where what stands in a frame without options. */
-enum { ETHERTYPE = 12, IP = 14, IP_LENGTH = 16, PROTOCOL = 23, IP_CHECKSUM = 24, ADDRESSES = 26, UDP = 34, CHECKSUM = 40, PAYLOAD = 42,
-       TAG = 46, WORD = 50, SHORTEST = 58, VLAN = 4,
+/* Where what stands in a frame without options; the last 32 bits of an address are what differs from flow to flow. */
+enum { ETHERTYPE = 12, IP = 14 };
+#ifdef IPV6
+enum { IP_TYPE = 0x86dd, IP_LENGTH = 18, PROTOCOL = 20, SOURCE = 34, DESTINATION = 50, UDP = 54 };
+#else
+enum { IP_TYPE = 0x0800, IP_LENGTH = 16, PROTOCOL = 23, IP_CHECKSUM = 24, SOURCE = 26, DESTINATION = 30, UDP = 34 };
+#endif
+enum { CHECKSUM = UDP + 6, PAYLOAD = UDP + 8, TAG = UDP + 12, WORD = UDP + 16, SHORTEST = UDP + 24, VLAN = 4,
        LEAST = 60 /* bytes that Ethernet fills a frame up to */ };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;

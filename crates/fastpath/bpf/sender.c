@@ -44,13 +44,24 @@ PROGRAM int sender(struct xdp_md *frame)
 	*(u64 *)(start + 32) = CONTROL->head5;
 	*(u64 *)(start + 40) = CONTROL->head6;
 	*(u64 *)(start + 48) = CONTROL->head7;
+#ifdef IPV6
+	*(u64 *)(start + 56) = CONTROL->head8;
+	*(u64 *)(start + 64) = CONTROL->head9;
+	*(u32 *)(start + 72) = CONTROL->head10;
+	*(u16 *)(start + 76) = CONTROL->head10 >> 32;
+	if (CONTROL->tagged)
+		*(u32 *)(data + SHORTEST - 4) = CONTROL->head10 >> 48 | CONTROL->head11 << 16;
+#else
 	*(u16 *)(start + 56) = CONTROL->head8;
 	if (CONTROL->tagged)
 		*(u32 *)(data + SHORTEST - 4) = CONTROL->head8 >> 16;
+#endif
 	flow = flow_of(index);
 	source = source_of(flow);
-	*(u32 *)(data + ADDRESSES) = source;
+	*(u32 *)(data + SOURCE) = source;
+#ifndef IPV6
 	*(u16 *)(data + IP_CHECKSUM) = ~folded(CONTROL->ip_base + source);
+#endif
 	*(u16 *)(data + UDP) = port_of(flow);
 	*(u64 *)(data + WORD) = slot->word;
 	sum = ~folded(halves(slot->word) + CONTROL->base + source + port_of(flow)) & 0xffff;

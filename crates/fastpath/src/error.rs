@@ -2,7 +2,7 @@
 
 use dropline_trial::number_of;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Why a trial between two interfaces could not be performed.
@@ -71,7 +71,7 @@ pub enum LinkError {
     #[error("nobody behind {from} says that he has {hop}")]
     NoNextHop {
         /// The address that was asked for.
-        hop: Ipv4Addr,
+        hop: IpAddr,
         /// Where frames leave.
         from: String,
     },

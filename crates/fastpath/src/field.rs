@@ -31,6 +31,10 @@ fields! {
     ToPort,
     Source,
     FromPort,
+    Before1,
+    Before2,
+    Before3,
+    Before4,
     Head1,
     Head2,
     Head3,
@@ -39,6 +43,9 @@ fields! {
     Head6,
     Head7,
     Head8,
+    Head9,
+    Head10,
+    Head11,
     Stop,
     Epoch,
     Next,
@@ -48,10 +55,11 @@ fields! {
     Truncated,
     Extended,
     Changed,
+    Padded,
 }
 
 /// Those of the first bytes of a frame.
-pub(crate) const HEAD: [Field; 8] = [
+pub(crate) const HEAD: [Field; 11] = [
     Field::Head1,
     Field::Head2,
     Field::Head3,
@@ -60,6 +68,9 @@ pub(crate) const HEAD: [Field; 8] = [
     Field::Head6,
     Field::Head7,
     Field::Head8,
+    Field::Head9,
+    Field::Head10,
+    Field::Head11,
 ];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The instructions of the two programs, as clang made them of `bpf/judge.c` and `bpf/sender.c`.
+//! The instructions of the programs, as clang made them of `bpf/judge.c` and `bpf/sender.c`, each for either version of IP.
 
 use crate::maps::Maps;
 use crate::sys::{Map, Program};
@@ -6,8 +6,13 @@ use std::io;
 
 /// At the interface where frames come out.
 const JUDGE: &[u8] = include_bytes!("../bpf/judge.bpf");
+const JUDGE_6: &[u8] = include_bytes!("../bpf/judge6.bpf");
 /// What makes frames and sends them.
 const SENDER: &[u8] = include_bytes!("../bpf/sender.bpf");
+const SENDER_6: &[u8] = include_bytes!("../bpf/sender6.bpf");
+
+/// What sends packets of ours back.
+const REFLECTOR: &[u8] = include_bytes!("../bpf/reflector.bpf");
 
 /// The upper halves of the numbers that stand for maps in `bpf/layout.h`.
 const CONTROL: u32 = 0x5ead_0001;
@@ -20,7 +25,7 @@ const DEVICE: u32 = 0x5ead_0003;
 /// If this user or this kernel may not.
 pub(crate) fn judge(maps: &Maps) -> io::Result<Program> {
     let [control, slots] = maps.numbers();
-    load(JUDGE, [(CONTROL, control), (SLOTS, slots)])
+    load(if maps.is_ipv6() { JUDGE_6 } else { JUDGE }, [(CONTROL, control), (SLOTS, slots)])
 }
 
 /// Loads the sender of these trials, and of the interface by which frames leave.
@@ -29,7 +34,18 @@ pub(crate) fn judge(maps: &Maps) -> io::Result<Program> {
 /// As of the judge.
 pub(crate) fn sender(maps: &Maps, device: &Map) -> io::Result<Program> {
     let [control, slots] = maps.numbers();
-    load(SENDER, [(CONTROL, control), (SLOTS, slots), (DEVICE, device.number())])
+    load(
+        if maps.is_ipv6() { SENDER_6 } else { SENDER },
+        [(CONTROL, control), (SLOTS, slots), (DEVICE, device.number())],
+    )
+}
+
+/// Loads the reflector that has this page.
+///
+/// # Errors
+/// As of the judge.
+pub(crate) fn reflector(page: &Map) -> io::Result<Program> {
+    load(REFLECTOR, [(CONTROL, page.number())])
 }
 
 fn load<const N: usize>(code: &[u8], maps: [(u32, u32); N]) -> io::Result<Program> {
@@ -114,7 +130,13 @@ mod tests {
         let built = tempfile::tempdir().unwrap();
         let status = Command::new(directory.join("build.sh")).arg(built.path()).status().unwrap();
         assert!(status.success());
-        for (name, kept) in [("judge.bpf", JUDGE), ("sender.bpf", SENDER)] {
+        for (name, kept) in [
+            ("judge.bpf", JUDGE),
+            ("judge6.bpf", JUDGE_6),
+            ("sender.bpf", SENDER),
+            ("sender6.bpf", SENDER_6),
+            ("reflector.bpf", REFLECTOR),
+        ] {
             let made = std::fs::read(built.path().join(name)).unwrap();
             assert!(made == kept, "{name} is not what its source makes: run crates/fastpath/bpf/build.sh");
         }

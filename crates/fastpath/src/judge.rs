@@ -4,7 +4,7 @@ use crate::error::LinkError;
 use crate::instructions;
 use crate::link_end::Opened;
 use crate::maps::Maps;
-use crate::sys::{Attached, Mode};
+use crate::sys::{Attached, Mode, Program};
 
 const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
 
@@ -20,21 +20,7 @@ impl Judge {
     pub(crate) fn at(port: &Opened, maps: &Maps) -> Result<Self, LinkError> {
         let program =
             instructions::judge(maps).map_err(LinkError::of("loading a BPF program", CAPABILITIES))?;
-        let index = port.seen.index;
-        let attach = || match Attached::at(&program, index, Mode::Native) {
-            Ok(attached) => Ok((attached, Mode::Native)),
-            Err(why) if matches!(why.raw_os_error(), Some(libc::EBUSY | libc::EEXIST | libc::EPERM)) => {
-                Err(why)
-            }
-            Err(_) => Attached::at(&program, index, Mode::Generic).map(|attached| (attached, Mode::Generic)),
-        };
-        let (attached, mode) = port.space.inside(attach)?.map_err(|why| match why.raw_os_error() {
-            Some(libc::EBUSY | libc::EEXIST) => LinkError::Unfit {
-                port: port.port.to_string(),
-                what: "has a BPF program already: two cannot stand there; ip link show says which",
-            },
-            _ => LinkError::of("putting a BPF program at an interface", CAPABILITIES)(why),
-        })?;
+        let (attached, mode) = attached(&program, port, Mode::Native)?;
         Ok(Self { attached, mode })
     }
 
@@ -53,6 +39,23 @@ impl Judge {
             Mode::Generic => "judged by XDP behind the driver, which does not take a program itself",
         }
     }
+}
+
+/// Puts a program at an interface: where that is asked for in the driver, or behind it where the driver does not take it.
+pub(crate) fn attached(program: &Program, port: &Opened, first: Mode) -> Result<(Attached, Mode), LinkError> {
+    let index = port.seen.index;
+    let attach = || match Attached::at(program, index, first) {
+        Ok(attached) => Ok((attached, first)),
+        Err(why) if matches!(why.raw_os_error(), Some(libc::EBUSY | libc::EEXIST | libc::EPERM)) => Err(why),
+        Err(_) => Attached::at(program, index, Mode::Generic).map(|attached| (attached, Mode::Generic)),
+    };
+    port.space.inside(attach)?.map_err(|why| match why.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => LinkError::Unfit {
+            port: port.port.to_string(),
+            what: "has a BPF program already: two cannot stand there; ip link show says which",
+        },
+        _ => LinkError::of("putting a BPF program at an interface", CAPABILITIES)(why),
+    })
 }
 
 #[cfg(test)]
@@ -78,7 +81,7 @@ mod tests {
             |namespace: &str, interface: &str| LinkEnd::parse(&format!("{namespace}/{interface}")).unwrap();
         let from = port(lab.client.name(), Pair::NEAR).open().unwrap();
         let to = port(lab.target.name(), Pair::FAR).open().unwrap();
-        let maps = Maps::new(FRAMES as u32).unwrap();
+        let maps = Maps::new(FRAMES as u32, aim.source.is_ipv6()).unwrap();
         let frame = Frame::new(from.hardware, to.hardware, aim, Packet::of_payload(payload).unwrap(), TAG);
         maps.begin(&frame, to.hardware, (TAG, 5), &[0; FRAMES]);
         let judge = Judge::at(&to, &maps).unwrap();
@@ -125,7 +128,11 @@ mod tests {
         };
         frames.extend((0..3).map(|_| of(98, TAG)));
         frames.extend((0..4).map(|_| of(100, TAG)));
-        frames.extend([1, 46].map(|more| [whole(0), vec![0; more]].concat()));
+        // Frames that came before, with bytes behind their packets: a station takes them.
+        frames.extend(
+            [(11, 1, 0), (21, 46, 0), (31, 4, 0xa5)]
+                .map(|(index, more, byte)| [whole(index), vec![byte; more]].concat()),
+        );
         // Without a checksum of UDP, a frame that came before: a station takes it.
         let mut unchecked = whole(1);
         unchecked[40..42].fill(0);
@@ -146,14 +153,15 @@ mod tests {
         // program from another address, which is nobody's here.
         frames.extend((1..=7).map(|age| of(99, Tag(TAG.0 - age))));
         frames.extend([99, 64, 200].map(|packet| of(packet, Tag(TAG.0 + 1000))));
-        let others = Aim { source: Ipv4Addr::new(10, 9, 0, 1), ..Aim::default() };
+        let others = Aim { source: Ipv4Addr::new(10, 9, 0, 1).into(), ..Aim::default() };
         let packet = Packet::of_payload(99).unwrap();
         let other = Tag(TAG.0 + 2000);
         frames.push(Frame::new([2; 6], to.hardware, &others, packet, other).with(0, Frame::word(other, 0)));
         // And of one after it: the first frames of a trial have a tag before all others, and those of the last trial may still come.
         frames.push(of(99, Tag(TAG.0 + 1)));
-        let counts = send(&socket, &maps, &frames, 900 + 71 + 11 + 5 + 6 + places.len() as u64 + 2);
-        assert_eq!(counts, [900, 71, 11, 5, 6, places.len() as u64 + 2]);
+        let counts = send(&socket, &maps, &frames, 900 + 74 + 11 + 5 + 4 + places.len() as u64 + 2);
+        assert_eq!(counts, [900, 74, 11, 5, 4, places.len() as u64 + 2]);
+        assert_eq!(maps.get(Field::Padded), 3);
         for index in 0..FRAMES {
             assert_eq!(maps.arrived(index).is_some(), index % 10 != 0, "{index}");
         }
@@ -176,13 +184,58 @@ mod tests {
     }
 
     #[test]
+    fn frames_of_ipv6_are_judged_as_those_of_ipv4() {
+        let Some(lab) = built_or_skipped(Pair::new()) else { return };
+        for vlan in [None, Some(5)] {
+            let aim = Aim { flows: 7, vlan, ..Aim::of_ipv6() };
+            let (_to, socket, maps, frame, _judge) = bench(&lab, &aim, 99);
+            let whole = |index: usize| frame.with(index as u64, Frame::word(TAG, index as u64));
+            let mut frames: Vec<Vec<u8>> = (1..300).map(whole).collect();
+            frames.push([whole(1), vec![0xa5; 9]].concat());
+            // A bit of each byte, but for those of the tag, of the sender's hardware address, and of what routers write: the class
+            // of traffic, the label of the flow, and the hops that are left.
+            let moved = frame.bytes().len() - 161;
+            let free = |place: usize| {
+                (6..12).contains(&place)
+                    || place >= 12 + moved && [15, 16, 17, 21].contains(&(place - moved))
+                    || place >= 12 + moved && (66..70).contains(&(place - moved))
+                    || place == 14 && vlan.is_some()
+            };
+            let places: Vec<usize> = (0..frame.bytes().len()).filter(|&place| !free(place)).collect();
+            frames.extend(places.iter().map(|&place| {
+                let mut changed = whole(0);
+                // Of the first byte of the header the version, of a tag its number.
+                changed[place] ^= if place == 14 + moved { 0x10 } else { 1 << (place % 8) };
+                changed
+            }));
+            // A checksum of 0 is none, which a station of IPv6 does not take.
+            let mut unchecked = whole(0);
+            unchecked[60 + moved..62 + moved].fill(0);
+            frames.push(unchecked);
+            let mut cut = whole(0);
+            cut.truncate(frame.bytes().len() - 1);
+            frames.push(cut);
+            let all = frames.len() as u64;
+            let counts = send(&socket, &maps, &frames, all);
+            assert_eq!(counts[..3], [299, 1, 0], "{counts:?} of {all}");
+            // One was cut, and of two the length was changed, which IPv6 has no checksum of.
+            assert_eq!(counts[3] + counts[4], 3, "{counts:?} of {all}");
+            // Of another type of frame, or a tag, nothing says that it was ours.
+            assert!(all - counts.iter().sum::<u64>() <= 4, "{counts:?} of {all}");
+            assert_eq!(maps.get(Field::Padded), 1);
+        }
+    }
+
+    #[test]
     fn the_shortest_frame_may_be_filled_up_and_the_next_trial_has_the_same_maps() {
         let Some(lab) = built_or_skipped(Pair::new()) else { return };
         let (to, socket, maps, frame, _judge) = bench(&lab, &Aim::default(), 16);
         let whole = |index: u64| frame.with(index, Frame::word(TAG, index));
-        let filled = |index: u64, more: usize| [whole(index), vec![0; more]].concat();
-        let frames = [filled(1, 0), filled(2, 2), filled(3, 3)];
-        assert_eq!(send(&socket, &maps, &frames, 3), [2, 0, 0, 0, 1, 0]);
+        // Whatever fills it up, as what was in memory does.
+        let filled = |index: u64, more: usize, byte: u8| [whole(index), vec![byte; more]].concat();
+        let frames = [filled(1, 0, 0), filled(2, 2, 0), filled(3, 2, 0xee), filled(5, 3, 0)];
+        assert_eq!(send(&socket, &maps, &frames, 4), [4, 0, 0, 0, 0, 0]);
+        assert_eq!(maps.get(Field::Padded), 1);
         let next = Tag(TAG.0 + 1);
         let packet = Packet::of_payload(16).unwrap();
         let after = Frame::new([2; 6], to.hardware, &Aim::default(), packet, next);

@@ -1,10 +1,9 @@
 //! Frames from one interface of this machine to another: made in the kernel or by a raw socket, judged in the kernel.
 //!
-//! Owns [`LinkMeasurer`], which performs trials on what is between two interfaces, and the two BPF programs in `bpf/`. It never
+//! Owns [`LinkMeasurer`], which performs trials on what is between two interfaces, the [`KernelReflector`], and the BPF programs in `bpf/`. It never
 //! chooses a load, and reads no counter of the kernel: whoever opens it hands in what does. Unsafe code is in `sys` alone.
 //! Start reading at [`measurer`], then [`frame`] and `bpf/judge.c`.
 
-mod arp;
 mod engine;
 mod error;
 mod field;
@@ -15,11 +14,13 @@ mod link_end;
 mod lookout;
 mod maps;
 pub mod measurer;
+mod neighbours;
 mod next_hop;
 mod one_way;
 mod options;
 mod outcome;
 mod performing;
+mod reflector;
 mod sys;
 
 pub use engine::Engine;
@@ -28,3 +29,4 @@ pub use link_end::LinkEnd;
 pub use measurer::{LinkMeasurer, Usages};
 pub use next_hop::NextHop;
 pub use options::{Astray, Counting, Known, LinkOptions};
+pub use reflector::KernelReflector;

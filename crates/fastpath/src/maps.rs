@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
 /// Words of the control page.
-const FIELDS: usize = Field::Changed as usize + 1;
+const FIELDS: usize = Field::Padded as usize + 1;
 
 /// A word of a slot; as in `struct slot`.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +29,14 @@ pub(crate) struct Maps {
     slots: (Map, Mapped),
     /// Frames that have a slot.
     room: usize,
+    /// Which version of IP their programs know.
+    is_ipv6: bool,
 }
 
 /// What runs in the kernel when a trial's tag is written has read the one before, and is done with its frame after so long.
 const UNDER_WAY: Duration = Duration::from_millis(1);
 /// Words that a trial begins with at 0.
-const ANEW: [Field; 9] = [
+const ANEW: [Field; 10] = [
     Field::Count,
     Field::Stop,
     Field::Epoch,
@@ -44,26 +46,33 @@ const ANEW: [Field; 9] = [
     Field::Truncated,
     Field::Extended,
     Field::Changed,
+    Field::Padded,
 ];
 
 impl Maps {
-    /// For trials of so many frames at most.
+    /// For trials of so many frames at most, of IPv6 or IPv4.
     ///
     /// # Errors
     /// If this user may not, or there is no memory.
-    pub(crate) fn new(frames: u32) -> io::Result<Self> {
+    pub(crate) fn new(frames: u32, is_ipv6: bool) -> io::Result<Self> {
         let mapped = |map: Map| Mapped::of(&map).map(|seen| (map, seen));
         let word = size_of::<u64>();
         Ok(Self {
             control: mapped(Map::array((FIELDS * word) as u32, 1)?)?,
             slots: mapped(Map::array((OF_FRAME * word) as u32, frames.max(1))?)?,
             room: frames as usize,
+            is_ipv6,
         })
     }
 
     /// Frames that they hold.
     pub(crate) fn room(&self) -> usize {
         self.room
+    }
+
+    /// Which version of IP the programs that have these know.
+    pub(crate) fn is_ipv6(&self) -> bool {
+        self.is_ipv6
     }
 
     /// Begins another trial, of so many frames, though the judge uses these maps: from the moment on at which it reads the tag of this

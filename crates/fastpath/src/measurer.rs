@@ -116,7 +116,7 @@ impl LinkMeasurer {
             refuse_used(port.port.to_string(), known, &options)?;
         }
         let room = u64::from(ends[0].seen.mtu.min(ends[1].seen.mtu));
-        let ip_bytes = u64::from(profile.packet.payload_bytes()) + 28;
+        let ip_bytes = u64::from(profile.packet.payload_bytes()) + 8 + options.aim.ip_bytes() as u64;
         if ip_bytes > room {
             return Err(LinkError::Profile(format!(
                 "packets of {ip_bytes} B do not fit these interfaces, whose MTU is {room} B"
@@ -435,6 +435,8 @@ impl Measurer for LinkMeasurer {
                 *late = tried.late;
             }
         }
+        // What was tried takes of a bucket too, and waits in a queue.
+        std::thread::sleep(self.profile.drain.rest);
         self.unsettled.clear();
         let trial_seed = self.profile.trial_seed(number);
         let inputs = self.inputs(input);
@@ -520,7 +522,6 @@ impl Measurer for LinkMeasurer {
         if is_unsettled {
             self.unsettled = prepared;
         }
-        std::thread::sleep(self.profile.drain.rest);
         trial.elapsed = begun.elapsed();
         Ok(trial)
     }

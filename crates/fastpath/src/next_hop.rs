@@ -1,11 +1,11 @@
 //! A router between the two interfaces: what its hardware address is, and answers where it asks for ours.
 
-use crate::arp::{Arp, Operation};
 use crate::error::LinkError;
 use crate::frame::Aim;
 use crate::link_end::Opened;
+use crate::neighbours::{Operation, Said};
 use crate::sys::FrameSocket;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHop {
     /// Whoever has this address, who is asked for his hardware address.
-    Address(Ipv4Addr),
+    Address(IpAddr),
     /// Whoever has this hardware address.
     Hardware([u8; 6]),
 }
@@ -33,8 +33,8 @@ impl NextHop {
             Self::Hardware(hardware) => return Ok(hardware),
             Self::Address(hop) => hop,
         };
-        let socket = listening(from)?;
-        let asks = Arp::asks(from.hardware, aim.source, hop).frame(aim.vlan);
+        let socket = listening(from, hop)?;
+        let asks = Said::asks(from.hardware, aim.source, hop).frame(aim.vlan);
         for _ in 0..TIMES {
             socket.send(std::slice::from_ref(&asks));
             let until = Instant::now() + WAIT;
@@ -42,7 +42,7 @@ impl NextHop {
                 if stop.load(Ordering::Relaxed) {
                     return Err(LinkError::Interrupted);
                 }
-                let heard = socket.receive(LOOK).and_then(|frame| Arp::read(&frame));
+                let heard = socket.receive(LOOK).and_then(|frame| Said::read(&frame));
                 let answer = heard.filter(|said| said.operation == Operation::Answers && said.address == hop);
                 if let Some(answer) = answer {
                     return Ok(answer.hardware);
@@ -67,13 +67,12 @@ impl Answering {
         let at_second = if both { aim.flows } else { 1 };
         let mut answering = Self { ended: Arc::default(), threads: Vec::new() };
         for (port, first, count) in [(from, aim.source, aim.flows), (to, aim.destination, at_second)] {
-            let socket = listening(port)?;
+            let socket = listening(port, first)?;
             let (hardware, vlan, ended) = (port.hardware, aim.vlan, Arc::clone(&answering.ended));
-            let is_ours =
-                move |address: Ipv4Addr| address.to_bits().wrapping_sub(first.to_bits()) < count.into();
+            let is_ours = move |address: IpAddr| is_among(address, first, count);
             let answer = move || {
                 while !ended.load(Ordering::Relaxed) {
-                    let heard = socket.receive(LOOK).and_then(|frame| Arp::read(&frame));
+                    let heard = socket.receive(LOOK).and_then(|frame| Said::read(&frame));
                     let asks =
                         heard.filter(|said| said.operation == Operation::Asks && is_ours(said.to_address));
                     // Whoever asks for an address that he claims himself is told nothing.
@@ -97,10 +96,24 @@ impl Drop for Answering {
     }
 }
 
-/// A socket that hears who asks for addresses at a port.
-fn listening(port: &Opened) -> Result<FrameSocket, LinkError> {
+/// Whether an address is one of so many from the first on.
+fn is_among(address: IpAddr, first: IpAddr, count: u16) -> bool {
+    match (address, first) {
+        (IpAddr::V4(address), IpAddr::V4(first)) => {
+            address.to_bits().wrapping_sub(first.to_bits()) < count.into()
+        }
+        (IpAddr::V6(address), IpAddr::V6(first)) => {
+            address.to_bits().wrapping_sub(first.to_bits()) < count.into()
+        }
+        _ => false,
+    }
+}
+
+/// A socket that hears who asks for addresses like this one at a port.
+fn listening(port: &Opened, like: IpAddr) -> Result<FrameSocket, LinkError> {
     let index = port.seen.index;
-    let socket = port.space.inside(|| FrameSocket::hearing(index, libc::ETH_P_ARP as u16))?;
+    let ethertype = if like.is_ipv6() { libc::ETH_P_IPV6 } else { libc::ETH_P_ARP };
+    let socket = port.space.inside(|| FrameSocket::hearing(index, ethertype as u16))?;
     socket.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))
 }
 

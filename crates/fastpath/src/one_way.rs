@@ -74,7 +74,7 @@ impl OneWay {
         (packet, tag): (Packet, Tag),
         stop: &AtomicBool,
     ) -> Result<Self, LinkError> {
-        let maps = Maps::new(ROOM).map_err(LinkError::of("making a BPF map", TAKES))?;
+        let maps = Maps::new(ROOM, aim.source.is_ipv6()).map_err(LinkError::of("making a BPF map", TAKES))?;
         maps.set(Field::Tag, tag.0.into());
         let judge = Judge::at(to, &maps)?;
         let teacher = to.space.inside(|| FrameSocket::open(to.seen.index))?;
@@ -127,7 +127,8 @@ impl OneWay {
         } else {
             // The kernel looks at both programs anew: some more room spares the next trial that.
             let room = due_ns.len() + due_ns.len() / 8;
-            let maps = Maps::new(room as u32).map_err(LinkError::of("making a BPF map", TAKES))?;
+            let maps = Maps::new(room as u32, self.maps.is_ipv6())
+                .map_err(LinkError::of("making a BPF map", TAKES))?;
             begin(&maps);
             self.judge.turn_to(&maps)?;
             self.sender.turn_to(&maps)?;

@@ -213,6 +213,8 @@ impl Done<'_> {
         if otherwise != [0; 3] {
             trial.caveats.push(Caveat::FramesDiffer { truncated, extended, changed });
         }
+        let padded = self.maps.get(Field::Padded);
+        trial.caveats.extend((padded > 0).then_some(Caveat::FramesPadded { frames: padded }));
         trial.stamp = Some(Stamp::Kernel);
         trial.delay_kind = Some(DelayKind::OneWay);
         (trial.delay, trial.service_delay, trial.lateness) =

@@ -1,6 +1,6 @@
 //! The first line of a record: what is measured, with what, for which goals.
 
-use crate::{Environment, LoadUnit, TargetKind};
+use crate::{BurstsLine, Environment, LoadUnit, TargetKind};
 use dropline_trial::{Packet, PacketError, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Header {
     /// Goals, algorithm and limits of a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchLine>,
+    /// Of a search for the longest burst of back-to-back frames, what it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<BurstsLine>,
     /// In words, how packets are sent and received.
     pub generator: Option<String>,
     /// The agents that perform the trials, as `--on` takes them: `local:2`, or names with shares; absent where this process does.

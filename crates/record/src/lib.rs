@@ -6,6 +6,7 @@
 
 mod agent_line;
 pub mod arrivals_line;
+pub mod bursts_line;
 pub mod caveat_line;
 pub mod compared;
 pub mod compared_searches;
@@ -44,6 +45,7 @@ pub use dropline_trial::{AgentState, CommonStart, Fidelity, Part};
 
 pub use agent_line::AgentLine;
 pub use arrivals_line::{ArrivalsLine, SpacedLine, ThoughtLine};
+pub use bursts_line::{BackToBackLine, BurstsLine, BurstsSideLine, ComparedBursts};
 pub use caveat_line::CaveatLine;
 pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};

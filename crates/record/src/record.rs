@@ -5,8 +5,8 @@ mod read_error;
 
 use crate::schema::{CURRENT, Line};
 use crate::{
-    AnswerLine, BoundsLine, CaveatLine, EndWord, Header, LimitsLine, ReasonWord, ResultLine, ResultWord,
-    SearchLine, TrialLine,
+    AnswerLine, BackToBackLine, BoundsLine, CaveatLine, EndWord, Header, LimitsLine, ReasonWord, ResultLine,
+    ResultWord, SearchLine, TrialLine,
 };
 use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};
@@ -186,6 +186,7 @@ impl Record {
         if !self.header.is_of_one_trial() {
             object.insert("trials".into(), serde_json::to_value(&self.trials).unwrap_or_default());
         }
+        let bursts = self.back_to_back();
         match (&self.result, self.answers()) {
             (Some(result), _) => merge(&mut object, result),
             // What was known when it was cut off.
@@ -193,6 +194,9 @@ impl Record {
                 object.insert("goals".into(), serde_json::to_value(answers).unwrap_or_default());
             }
             (None, None) => {}
+        }
+        if let Some(bursts) = bursts {
+            object.insert("back_to_back".into(), serde_json::to_value(bursts).unwrap_or_default());
         }
         object.insert("caveats".into(), serde_json::to_value(self.caveats()).unwrap_or_default());
         Value::Object(object)
@@ -205,6 +209,13 @@ impl Record {
             Some(result) => result.goals.clone(),
             None => cut_off(search, &self.trials),
         })
+    }
+
+    /// The longest bursts of back-to-back frames, as far as they are known; `None` where nobody looked for them.
+    pub fn back_to_back(&self) -> Option<BackToBackLine> {
+        let kept = self.result.as_ref().and_then(|result| result.back_to_back.clone());
+        let is_going_on = self.header.bursts.is_some() && !self.is_finished();
+        kept.or_else(|| BackToBackLine::of(&self.header, &self.trials, is_going_on))
     }
 
     /// Doubts about the whole: the result's, those of a single trial, those of reading.
@@ -327,6 +338,7 @@ mod tests {
             search: None,
             generator: None,
             on: None,
+            bursts: None,
             generator_limit_pps: None,
             environment: Environment::default(),
         }

@@ -1,6 +1,6 @@
 //! The last line of a record: what the search answers.
 
-use crate::{CaveatLine, GoalLine, ReasonWord};
+use crate::{BackToBackLine, CaveatLine, GoalLine, ReasonWord};
 use dropline_search::{CurvePoint, GoalOutcome, GoalResult, Outlook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub struct ResultLine {
     /// What was believed of the loss at each load, where the algorithm has a model.
     #[serde(default)]
     pub loss_curve: Vec<CurveLine>,
+    /// The longest bursts, where those were searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to_back: Option<BackToBackLine>,
     /// Doubts about the whole.
     pub caveats: Vec<CaveatLine>,
 }

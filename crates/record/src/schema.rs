@@ -2,8 +2,8 @@
 
 pub use crate::header::CURRENT;
 use crate::{
-    AddedLine, Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected,
-    LimitsLine, Listed, Pruned, Reindexed, ResultLine, Study, Trends, TrialLine,
+    AddedLine, Compared, ComparedBursts, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header,
+    Injected, LimitsLine, Listed, Pruned, Reindexed, ResultLine, Study, Trends, TrialLine,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -34,6 +34,8 @@ enum Answer {
     Compared(Compared),
     /// `compare` of two searches.
     ComparedSearches(ComparedSearches),
+    /// `compare` of two searches for the longest burst.
+    ComparedBursts(ComparedBursts),
     /// `fit`; a list of these for several files.
     Fit(Fit),
     /// `inject`.

@@ -48,6 +48,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         ForeignPackets { packets }
         RepliesDiffer { truncated, extended, changed }
         FramesDiffer { truncated, extended, changed }
+        FramesPadded { frames }
         RepliesUnlike { truncated, extended, changed, unasked }
         RepliesElsewhere { packets, asked, from }
         RepliesRelayed { relayed, replies }

@@ -68,6 +68,7 @@ fn searched_on(system: &str) -> Record {
     at += Duration::from_secs(1);
     record.result = Some(ResultLine {
         ended_by: None,
+        back_to_back: None,
         loss_curve: Vec::new(),
         goals: vec![AnswerLine::new(GoalLine::from(&search.goals()[0]), outcome)],
         trial_seconds: record.trials.iter().map(|line| line.duration_s).sum(),
@@ -108,6 +109,7 @@ fn header(profile: &TrafficProfile, goals: &[dropline_search::Goal]) -> Header {
         search: Some(search),
         generator: None,
         on: None,
+        bursts: None,
         generator_limit_pps: None,
         environment: Environment::default(),
     }

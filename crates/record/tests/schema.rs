@@ -53,6 +53,7 @@ fn searched(system: &str) -> Record {
     let answers = search.goals().iter().zip(&outcomes);
     record.result = Some(ResultLine {
         ended_by: None,
+        back_to_back: None,
         loss_curve: Vec::new(),
         goals: answers.map(|(goal, outcome)| AnswerLine::new(GoalLine::from(goal), outcome)).collect(),
         trial_seconds: record.trials.iter().map(|line| line.duration_s).sum(),
@@ -94,6 +95,7 @@ fn header(verb: &str, profile: &TrafficProfile, goals: &[dropline_search::Goal])
         search: (!goals.is_empty()).then_some(search),
         generator: None,
         on: None,
+        bursts: None,
         generator_limit_pps: None,
         environment: Environment::default(),
     }

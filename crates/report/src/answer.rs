@@ -33,7 +33,7 @@ pub(crate) fn words(records: &[Record]) -> String {
 fn of_record(record: &Record) -> String {
     match SearchSummary::of(record) {
         Some(finding) => plain(&finding.sentence()),
-        None => of_trials(record),
+        None => crate::back_to_back::sentence(record).unwrap_or_else(|| of_trials(record)),
     }
 }
 

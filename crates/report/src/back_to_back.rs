@@ -1,52 +1,58 @@
-//! The longest bursts that no frame was lost of, from the trials of a record.
+//! The longest bursts that no frame was lost of, in words that every front end shares.
 
 use crate::number::{self, Loads};
-use dropline_record::{BURST, Record, TrialLine, sample, special};
+use dropline_record::{BackToBackLine, Record};
 
-/// What a record of bursts says, in words: the mean of the longest bursts with its interval, and how they were sent; `None` of any other.
+/// The mean of the longest bursts, with its interval: `350.00 frames, 349.12 to 350.88 with 95 % confidence`.
+pub(crate) fn mean_words(found: &BackToBackLine) -> Option<String> {
+    let interval = found
+        .low_frames
+        .zip(found.high_frames)
+        .map(|(low, high)| format!(", {low:.2} to {high:.2} with 95 % confidence"));
+    Some(format!("{:.2} frames on the mean{}", found.mean_frames?, interval.unwrap_or_default()))
+}
+
+/// Why no longest burst is known.
+fn unknown(record: &Record) -> String {
+    let lost = record.trials.iter().any(|trial| !trial.void && trial.lost.0 > 0);
+    let why = match (record.is_finished(), lost) {
+        (_, true) if !record.trials.is_empty() => "the sender paused again and again in one",
+        (false, _) => "the search was cut off",
+        _ => "no burst lost a frame",
+    };
+    format!("{why}: the longest is not known")
+}
+
+/// The answer as a sentence.
+pub(crate) fn sentence(record: &Record) -> Option<String> {
+    let found = record.back_to_back()?;
+    Some(match mean_words(&found) {
+        Some(mean) => format!(
+            "The longest burst of back-to-back frames of which none is lost has {mean} ({}).",
+            number::plural(found.longest_frames.len() as u64, "repetition")
+        ),
+        None => format!("Of back-to-back frames {}.", unknown(record)),
+    })
+}
+
+/// What a record of bursts says, in rows: the mean of the longest bursts with its interval, and how they were sent; `None` of any other.
 pub(crate) fn of(record: &Record) -> Option<Vec<(&'static str, String)>> {
-    let mut repetitions: Vec<(&str, Vec<&TrialLine>)> = Vec::new();
-    for trial in record.trials.iter().filter(|trial| !trial.void) {
-        let phase = trial.phase.as_deref().filter(|phase| phase.starts_with(BURST))?;
-        match repetitions.last_mut().filter(|(of, _)| *of == phase) {
-            Some((_, trials)) => trials.push(trial),
-            None => repetitions.push((phase, vec![trial])),
-        }
-    }
-    let longest = |trials: &Vec<&TrialLine>| {
-        let lost = |trial: &&&TrialLine| trial.lost.0 > 0 || trial.generator_lost.0 > 0;
-        let failed = trials.iter().filter(lost).map(|trial| trial.offered.0).min();
-        let held = trials.iter().filter(|trial| !lost(trial)).map(|trial| trial.offered.0);
-        let held = held.filter(|frames| failed.is_none_or(|failed| *frames < failed)).max().unwrap_or(0);
-        // One that was not ended knows no burst of one frame more that failed.
-        failed.filter(|&failed| failed == held + 1).map(|_| held as f64)
+    let found = record.back_to_back()?;
+    let longest = found.longest_frames.iter().map(|frames| frames.0);
+    let (Some(mean), Some(least), Some(most)) = (mean_words(&found), longest.clone().min(), longest.max())
+    else {
+        return Some(vec![("back to back", unknown(record))]);
     };
-    let bursts: Vec<f64> = repetitions.iter().filter_map(|(_, trials)| longest(trials)).collect();
-    let unanswered = (repetitions.len() - bursts.len()) as u64;
-    let frames = |value: f64| number::count(value.round() as u64);
-    let Some(mean) = sample::mean(&bursts) else {
-        let lost = repetitions.iter().flat_map(|(_, trials)| trials).any(|trial| trial.lost.0 > 0);
-        let why = if lost { "the sender paused again and again in one" } else { "no burst lost a frame" };
-        return Some(vec![("back to back", format!("{why}: the longest is not known"))]);
-    };
-    let (least, most) =
-        (bursts.iter().copied().fold(f64::MAX, f64::min), bursts.iter().copied().fold(0.0, f64::max));
-    let interval = sample::standard_error(&bursts).map(|error| {
-        let half = special::student_quantile(bursts.len() as f64 - 1.0, 0.975) * error;
-        format!(", {:.2} to {:.2} with 95 % confidence", mean - half, mean + half)
-    });
     let mut facts = vec![(
         "back to back",
         format!(
-            "{mean:.2} frames on the mean{}; each of {} between {} and {} (RFC 9004)",
-            interval.unwrap_or_default(),
-            number::plural(bursts.len() as u64, "repetition"),
-            frames(least),
-            frames(most)
+            "{mean}; each of {} between {} and {} (RFC 9004)",
+            number::plural(found.longest_frames.len() as u64, "repetition"),
+            number::count(least),
+            number::count(most)
         ),
     )];
-    let all: Vec<f64> = record.trials.iter().filter(|trial| !trial.void).filter_map(rate_pps).collect();
-    if let Some(rate) = sample::median(&all) {
+    if let Some(rate) = found.rate_pps {
         let loads = Loads::of(record.header.load_unit, [], rate);
         let asked = record.trials.first().map_or(0.0, |trial| trial.intended_load_pps);
         let asked = Loads::of(record.header.load_unit, [], asked).with_unit(asked);
@@ -55,28 +61,19 @@ pub(crate) fn of(record: &Record) -> Option<Vec<(&'static str, String)>> {
             format!("frames left at {}, {asked} was asked for (median of all bursts)", loads.with_unit(rate)),
         ));
     }
-    let void = record.trials.iter().filter(|trial| trial.void).count();
-    if void > 0 {
-        facts.push((
-            "sent again",
-            format!("{}, as the sender paused in them", number::plural(void as u64, "burst")),
-        ));
+    if found.sent_again > 0 {
+        let words = format!("{}, as the sender paused in them", number::plural(found.sent_again, "burst"));
+        facts.push(("sent again", words));
     }
-    if unanswered > 0 {
+    if found.unanswered > 0 {
         facts.push((
             "no answer",
             format!(
                 "{} ended before the longest burst was known, as the sender paused again and again: free a CPU for it, or name a lower \
                  --max-load",
-                number::plural(unanswered, "repetition")
+                number::plural(found.unanswered, "repetition")
             ),
         ));
     }
     Some(facts)
-}
-
-/// How fast the frames of a burst left.
-fn rate_pps(trial: &TrialLine) -> Option<f64> {
-    let late_s = trial.lateness_ns.as_ref()?.max? as f64 * 1e-9;
-    (trial.offered.0 > 1).then(|| trial.offered.0 as f64 / (trial.duration_s + late_s))
 }

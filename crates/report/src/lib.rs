@@ -55,6 +55,6 @@ pub use png::marked_png;
 pub use standing::{denied, standing};
 pub use style::{Color, Style};
 pub use text::{
-    added_text, compared_line, compared_searches_text, compared_text, explain_text, fit_text, listed_text,
-    pruned_text, reindexed_text, study_text, text, text_many, trends_text,
+    added_text, compared_bursts_text, compared_line, compared_searches_text, compared_text, explain_text,
+    fit_text, listed_text, pruned_text, reindexed_text, study_text, text, text_many, trends_text,
 };

@@ -158,6 +158,7 @@ fn record() -> impl Strategy<Value = Record> {
         }
         record.result = result.map(|(goals, delay_at)| ResultLine {
             ended_by: None,
+            back_to_back: None,
             loss_curve: Vec::new(),
             goals,
             delay_at: delay_at

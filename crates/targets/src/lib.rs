@@ -38,6 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use link::reflect;
 pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Elsewhere, Opened, Opening, ProgramFile};
 pub use own_protocol::{captured_times, check_payload, is_words, with_payload};
@@ -47,6 +48,7 @@ pub use simulated::Simulation;
 pub use udp::generator_limit;
 
 /// How far the trial is that runs.
+pub use dropline_fastpath::KernelReflector;
 pub use dropline_traffic::Progress as Live;
 
 /// A target: the system under test as the user names it.

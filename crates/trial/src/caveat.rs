@@ -255,6 +255,11 @@ pub enum Caveat {
         /// Frames that came out with other bytes.
         changed: u64,
     },
+    /// Frames came out of a device with bytes behind their packet, more than fill a short frame up: a station takes those frames.
+    FramesPadded {
+        /// Such frames.
+        frames: u64,
+    },
     /// A service sent what does not answer the requests that it was sent.
     RepliesUnlike {
         /// Those that ended too early.
@@ -790,6 +795,7 @@ impl Caveat {
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::RepliesDiffer { .. } => "replies_differ",
             Self::FramesDiffer { .. } => "frames_differ",
+            Self::FramesPadded { .. } => "frames_padded",
             Self::RepliesUnlike { .. } => "replies_unlike",
             Self::RepliesElsewhere { .. } => "replies_elsewhere",
             Self::RepliesRelayed { .. } => "replies_relayed",

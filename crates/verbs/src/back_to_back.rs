@@ -1,13 +1,20 @@
 //! Back-to-back frames (RFC 9004): how long a burst may be, at the highest rate, of which no frame is lost.
 
 use crate::observer::Watcher;
+use crate::replay::ReplayError;
+use crate::resume::going_on;
 use crate::search::{Conditions, Finished, load_is, opening};
-use dropline_archive::record_file::{Keeper, Output};
+use crate::unsound::unsound;
+use dropline_archive::record_file::{Keeper, Output, read_record};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, FailureKind};
-use dropline_record::{BURST, Header, ProfileLine, Purpose, Record, TrialLine, schema};
+use dropline_record::{
+    BROKEN, BURST, BackToBackLine, BurstsLine, CaveatLine, EndWord, Header, ProfileLine, Purpose, Record,
+    ResultLine, TrialLine, schema,
+};
 use dropline_targets::{AnyMeasurer, Target};
 use dropline_trial::{Caveat, Rate, Ratio, TrafficProfile, Trial, TrialInput};
+use std::path::Path;
 use std::time::Duration;
 
 /// Bursts to be sent, resolved.
@@ -68,6 +75,94 @@ impl Known {
     }
 }
 
+/// What is known while bursts are sent, and so which one is next: the same trials lead to the same next one.
+#[derive(Clone, Debug)]
+struct Course {
+    repetitions: u32,
+    pace: Pace,
+    repetition: u32,
+    /// How often this burst was sent, this time included.
+    attempt: u32,
+    /// The answer of the repetition before.
+    near: Option<u64>,
+    known: Known,
+    step: u64,
+}
+
+impl Course {
+    fn of(plan: &BackToBackPlan) -> Self {
+        Self {
+            repetitions: plan.repetitions,
+            pace: Pace::of(plan.rate),
+            repetition: 1,
+            attempt: 1,
+            near: None,
+            known: Known::NOTHING,
+            step: 1,
+        }
+    }
+
+    /// Frames of the next burst; `None` where all repetitions have ended.
+    fn next(&mut self) -> Option<u64> {
+        while self.repetition <= self.repetitions {
+            if let Some(frames) = self.known.next(self.near, self.step) {
+                return Some(frames);
+            }
+            self.turn();
+        }
+        None
+    }
+
+    fn turn(&mut self) {
+        self.near = Some(self.known.held).filter(|&held| held > 0).or(self.near);
+        (self.known, self.step, self.attempt) = (Known::NOTHING, 1, 1);
+        self.repetition += 1;
+    }
+
+    /// Takes what became of that burst; whether it said anything.
+    fn learn(&mut self, frames: u64, trial: &Trial) -> bool {
+        let is_whole = self.pace.is_whole(trial, self.attempt);
+        match is_whole {
+            Some(is_whole) => {
+                self.known.learn(frames, is_whole);
+                (self.step, self.attempt) = (self.step * 2, 1);
+            }
+            None if self.attempt < TRIES => self.attempt += 1,
+            // Of a sender that pauses in each of so many nothing is learnt: this repetition has no answer.
+            None => self.turn(),
+        }
+        is_whole.is_some()
+    }
+
+    fn phase(&self) -> String {
+        format!("{BURST}{}", self.repetition)
+    }
+}
+
+impl BackToBackPlan {
+    /// The plan that a record was made with; `None` where that is of something else.
+    ///
+    /// # Errors
+    /// If its header holds what no plan can.
+    pub fn of_record(record: &Record) -> Result<Option<Self>, Failure> {
+        let header = &record.header;
+        let Some(BurstsLine { repetitions, rate_pps }) = header.bursts else { return Ok(None) };
+        Ok(Some(Self {
+            target: Target::of_record(&header.target)?,
+            profile: crate::resume::profile(header)?,
+            rate: Rate::pps(rate_pps).map_err(unsound)?,
+            repetitions,
+        }))
+    }
+
+    fn input(&self, frames: u64) -> TrialInput {
+        let millipps = u128::from(self.rate.as_millipps().max(1));
+        let duration_ns = (u128::from(frames) * 1_000_000_000_000).div_ceil(millipps);
+        let duration = Duration::from_nanos(u64::try_from(duration_ns).unwrap_or(u64::MAX));
+        TrialInput { load: self.rate, duration }
+    }
+}
+
 /// Looks for the longest burst as often as was asked for, and keeps each burst as a trial.
 ///
 /// # Errors
@@ -81,7 +176,7 @@ pub fn back_to_back(
     let opened = plan.target.open(&plan.profile, opening(conditions, 1, watcher))?;
     let header = Header {
         schema: schema::CURRENT.into(),
-        verb: "trial".into(),
+        verb: "search".into(),
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note,
@@ -90,6 +185,7 @@ pub fn back_to_back(
         load_is: load_is(&plan.target, &plan.profile),
         profile: ProfileLine::from(&plan.profile),
         search: None,
+        bursts: Some(BurstsLine { repetitions: plan.repetitions, rate_pps: plan.rate.as_pps() }),
         generator: opened.generator,
         on: plan.target.on().unwrap_or_default(),
         generator_limit_pps: None,
@@ -97,24 +193,56 @@ pub fn back_to_back(
     };
     watcher.opened(&header.target, header.target_note.as_deref());
     let keeper = Keeper::begin(output, &header)?;
-    let measurer = opened.measurer;
-    let mut run = Run {
-        plan,
-        record: Record::begin(header),
-        keeper,
-        measurer,
-        at: Duration::ZERO,
-        pace: Pace::of(plan.rate),
-        watcher,
-    };
-    let failure = run.run().and_then(|()| run.measurer.finish()).err();
-    match failure {
-        Some(why) if why.kind() == FailureKind::Usage && run.record.trials.is_empty() => {
+    let (record, measurer) = (Record::begin(header), opened.measurer);
+    let run = Run { plan, record, keeper, measurer, course: Course::of(plan), at: Duration::ZERO, watcher };
+    let finished = run.finish();
+    match finished.failure {
+        Some(why) if why.kind() == FailureKind::Usage && finished.record.trials.is_empty() => {
             let _ = output.path().map(std::fs::remove_file);
             Err(why)
         }
-        failure => Ok(Finished { record: run.record, failure }),
+        failure => Ok(Finished { failure, ..finished }),
     }
+}
+
+/// Goes on with a record of bursts where it stood. One that has ended is its own answer, and nothing is opened.
+///
+/// # Errors
+/// If the record cannot be read or locked, its trials are not those that would have been made, or the target cannot be opened.
+pub fn resume(
+    plan: &BackToBackPlan,
+    path: &Path,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, Failure> {
+    let record = read_record(path)?;
+    let is_same =
+        |record: &Record| record.header.target == plan.target.to_string() && record.header.bursts.is_some();
+    if !is_same(&record) {
+        return Err(Failure::usage(format!("{} is a search with another target", path.display())).advice(
+            format!("to resume it as it was:  {}", going_on(&path.to_string_lossy(), &record.header)),
+        ));
+    }
+    if record.is_finished() {
+        return Ok(Finished { record, failure: None });
+    }
+    let (keeper, mut record) = Keeper::resume(path)?;
+    let (mut course, mut at) = (Course::of(plan), Duration::ZERO);
+    for line in &record.trials {
+        let trial = line.trial().map_err(|why| ReplayError::Trial { number: line.number, why }.of(path))?;
+        let frames = course.next().filter(|&frames| plan.input(frames) == trial.input);
+        let is_phase = line.phase.as_deref() == Some(&course.phase());
+        let said = frames.filter(|_| is_phase).map(|frames| course.learn(frames, &trial));
+        if said != Some(!line.void) {
+            return Err(ReplayError::Unasked(line.number).of(path));
+        }
+        at += trial.elapsed;
+    }
+    record.result = None;
+    let number = record.last_number().map_or(1, |number| number + 1);
+    let opened = plan.target.open(&plan.profile, opening(conditions, number, watcher))?;
+    watcher.opened(&record.header.target, opened.note.as_deref());
+    Ok(Run { plan, record, keeper, measurer: opened.measurer, course, at, watcher }.finish())
 }
 
 struct Run<'a> {
@@ -122,55 +250,66 @@ struct Run<'a> {
     record: Record,
     keeper: Keeper,
     measurer: AnyMeasurer,
+    course: Course,
     at: Duration,
-    pace: Pace,
     watcher: &'a mut dyn Watcher,
 }
 
 impl Run<'_> {
-    fn run(&mut self) -> Result<(), Failure> {
-        let mut near = None;
-        for repetition in 1..=self.plan.repetitions {
-            let (mut known, mut step) = (Known::NOTHING, 1);
-            while let Some(frames) = known.next(near, step) {
-                // Of a sender that pauses in each of so many nothing is learnt: this repetition has no answer.
-                let Some(is_whole) = self.burst(frames, repetition)? else { break };
-                known.learn(frames, is_whole);
-                step *= 2;
-            }
-            near = Some(known.held).filter(|&held| held > 0).or(near);
+    fn finish(mut self) -> Finished {
+        let failure = self.run().and_then(|()| self.measurer.finish()).err();
+        let ended_by = match failure.as_ref().map(Failure::kind) {
+            None => EndWord::Done,
+            Some(FailureKind::Interrupted) => EndWord::Interrupted,
+            Some(_) => EndWord::TargetFailed,
+        };
+        let is_going_on = ended_by != EndWord::Done;
+        let mut caveats = Vec::new();
+        if ended_by.is_failure() {
+            let why = failure.as_ref().map(ToString::to_string).unwrap_or_default();
+            caveats.push(CaveatLine::said(BROKEN, why.lines().next().unwrap_or_default()));
         }
-        Ok(())
+        if ended_by == EndWord::Interrupted {
+            caveats.push(CaveatLine::said(
+                "interrupted",
+                "the search was stopped early: the longest bursts are those of the repetitions that had ended",
+            ));
+        }
+        let result = ResultLine {
+            goals: Vec::new(),
+            trial_seconds: self.record.trials.iter().map(|line| line.duration_s).sum(),
+            elapsed_s: self.at.as_secs_f64(),
+            interrupted: ended_by == EndWord::Interrupted,
+            ended_by: Some(ended_by),
+            delay_at: Vec::new(),
+            loss_curve: Vec::new(),
+            back_to_back: BackToBackLine::of(&self.record.header, &self.record.trials, is_going_on),
+            caveats,
+        };
+        let kept = self.keeper.result(&result);
+        self.record.result = Some(result);
+        Finished { record: self.record, failure: failure.or(kept.err()) }
     }
 
-    /// Whether no frame of a burst was lost; `None` where the sender paused in each of many.
-    fn burst(&mut self, frames: u64, repetition: u32) -> Result<Option<bool>, Failure> {
-        let millipps = u128::from(self.plan.rate.as_millipps().max(1));
-        let duration_ns = (u128::from(frames) * 1_000_000_000_000).div_ceil(millipps);
-        let duration = Duration::from_nanos(u64::try_from(duration_ns).unwrap_or(u64::MAX));
-        let input = TrialInput { load: self.plan.rate, duration };
-        for attempt in 1..=TRIES {
+    fn run(&mut self) -> Result<(), Failure> {
+        while let Some(frames) = self.course.next() {
+            let input = self.plan.input(frames);
             let number = self.record.last_number().map_or(1, |number| number + 1);
-            let phase = format!("{BURST}{repetition}");
+            let phase = self.course.phase();
             self.watcher.begins(number, input, &phase);
             let trial = self.measurer.measure(input).and_then(dropline_targets::whole)?;
-            let is_whole = self.pace.is_whole(&trial, attempt);
             let header = &self.record.header;
             let line = TrialLine {
                 phase: Some(phase),
-                void: is_whole.is_none(),
+                void: !self.course.learn(frames, &trial),
                 ..TrialLine::new(&trial, &header.target, &header.profile.arrival, Purpose::Trial, self.at)
             };
             self.at += trial.elapsed;
-            let kept = self.keeper.trial(&line);
+            self.keeper.trial(&line)?;
             self.watcher.ended(&line, None);
             self.record.trials.push(line);
-            kept?;
-            if is_whole.is_some() {
-                return Ok(is_whole);
-            }
         }
-        Ok(None)
+        Ok(())
     }
 }
 

@@ -1,11 +1,13 @@
-//! `compare`: two sets of delays, three questions; or two searches, one question a goal.
+//! `compare`: two sets of delays, three questions; or two searches, one question a goal, or one of bursts.
 
+pub mod bursts;
 pub mod order;
 mod same;
 pub mod searches;
 pub mod side;
 pub mod turns;
 
+use bursts::Bursts;
 use dropline_archive::reading::Rereadable;
 use dropline_archive::record_file;
 use dropline_distributions::import::Hints;
@@ -16,7 +18,7 @@ use dropline_record::compared::{
     TailMassLine, WidthLine,
 };
 use dropline_record::fit::CellLine;
-use dropline_record::{CaveatLine, Compared, Count};
+use dropline_record::{CaveatLine, Compared, Count, Header};
 use dropline_stats::compare::{Answer, Comparison, Design, Questions, Shift, WidthRatio, shifts};
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Counted, Meaning};
@@ -49,6 +51,8 @@ pub enum Comparable {
     Delays(Box<Pair>),
     /// Searches: did the limits move?
     Searches(Box<[Searched; 2]>),
+    /// Searches for the longest burst: did it change?
+    Bursts(Box<[Bursts; 2]>),
 }
 
 /// Reads two files; what they do not say about themselves is said of both.
@@ -58,7 +62,22 @@ pub enum Comparable {
 pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Comparable, Failure> {
     let (a, b) = (Rereadable::of(a)?, Rereadable::of(b)?);
     let (a, b) = (a.path(), b.path());
-    let made_by = [a, b].map(|path| record_file::read_header(path).map(|header| header.verb));
+    let headers = [a, b].map(record_file::read_header);
+    let is_of_bursts = |header: &Option<Header>| header.as_ref().is_some_and(|one| one.bursts.is_some());
+    match headers.each_ref().map(is_of_bursts) {
+        [true, true] => return Ok(Comparable::Bursts(Box::new([Bursts::read(a)?, Bursts::read(b)?]))),
+        [false, false] => {}
+        [a_is, _] => {
+            let (bursts, other) = if a_is { (a, b) } else { (b, a) };
+            return Err(Failure::usage(format!(
+                "{} is a search for the longest burst and {} is not: they answer different questions",
+                bursts.display(),
+                other.display()
+            ))
+            .advice("compare two of  dropline search LINK --back-to-back"));
+        }
+    }
+    let made_by = headers.map(|header| header.map(|header| header.verb));
     let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
     match made_by.each_ref().map(is_search) {
         [true, true] => Ok(Comparable::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),

@@ -209,6 +209,9 @@ impl Pages {
                 let [a, b] = &*searches;
                 compared_searches_html(&compare_searches(a, b, None)?, [a.record(), b.record()])
             }
+            Comparable::Bursts(bursts) => {
+                html(&bursts.iter().map(|one| one.record().clone()).collect::<Vec<_>>())
+            }
         };
         Ok(within(&page, &PageHead::of(self.here(COMPARED))))
     }

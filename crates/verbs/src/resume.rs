@@ -67,7 +67,7 @@ pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<L
     Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
 }
 
-fn profile(header: &Header) -> Result<TrafficProfile, Failure> {
+pub(crate) fn profile(header: &Header) -> Result<TrafficProfile, Failure> {
     let stored = &header.profile;
     let port = Target::of_record(&header.target).ok().and_then(|target| target.port());
     let parts = |parts: &[Part]| -> Result<Vec<Part>, Failure> {

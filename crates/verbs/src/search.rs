@@ -167,6 +167,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
         search: Some(plan.line()),
         generator: opened.generator.clone(),
         on: plan.target.on().unwrap_or_default(),
+        bursts: None,
         generator_limit_pps: conditions.generator_limit.map(Rate::as_pps),
         environment,
     }
@@ -394,6 +395,7 @@ impl Run<'_> {
             interrupted,
             ended_by: Some(ended_by),
             delay_at,
+            back_to_back: None,
             loss_curve: self
                 .search
                 .belief()

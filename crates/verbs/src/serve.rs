@@ -5,6 +5,7 @@ use dropline_traffic::{BindError, ClientPlan, Responder, ResponderCounts, Runnin
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use dropline_targets::{KernelReflector, reflect};
 pub use dropline_traffic::{Responder as Service, Seat};
 
 /// Starts the responder.
@@ -67,6 +68,8 @@ pub struct Served {
     /// For how long it had packets to serve and no CPU, beyond what it made up: it was that much slower than told. Of all
     /// workers together; 0 if it kept its pace.
     pub stood_still_ns: u64,
+    /// Sent back in the kernel, at the interface that `--xdp` names: not among those received; null without it.
+    pub reflected: Option<u64>,
 }
 
 impl From<ResponderCounts> for Served {
@@ -80,6 +83,7 @@ impl From<ResponderCounts> for Served {
             refused: counts.refused,
             waiting: counts.waiting,
             stood_still_ns: counts.stood_still.as_nanos() as u64,
+            reflected: None,
         }
     }
 }

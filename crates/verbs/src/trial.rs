@@ -69,6 +69,7 @@ pub fn trial(
         search: None,
         generator: opened.generator,
         on: plan.target.on().unwrap_or_default(),
+        bursts: None,
         generator_limit_pps: None,
         environment,
     };

@@ -77,6 +77,7 @@ pub fn watch(
             search: None,
             generator: None,
             on: None,
+            bursts: None,
             generator_limit_pps: None,
             environment: environment.clone(),
         }

@@ -9,6 +9,7 @@ use crate::progress::{Progress, at_work};
 use crate::{output as out, plan};
 use dropline_failure::{Failure, quoted_path};
 use dropline_verbs::compare;
+use dropline_verbs::compare::bursts::{self, Bursts};
 use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::compare::turns::{OneSided, Taken};
 use dropline_verbs::compare::{Comparable, side};
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
         (false, a, Some(b)) => match compare::read(a.as_ref(), b.as_ref(), &hints(&args.source))? {
             Comparable::Delays(pair) => (*pair, None),
             Comparable::Searches(searches) => return limits(args, &searches),
+            Comparable::Bursts(bursts) => return longest(args, &bursts),
         },
         (false, turns, None) => (side::read_turns(turns.as_ref())?, None),
         (true, _, None) => {
@@ -80,6 +82,24 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
         true => FAILED,
         false => DONE,
     })
+}
+
+/// Two searches for the longest burst: did it change?
+fn longest(args: &CompareArgs, [a, b]: &[Bursts; 2]) -> Result<u8, Failure> {
+    no_hints(&args.source, "a search for the longest burst")?;
+    if let Some(flag) =
+        [("--above", args.above.is_some()), ("--html", args.html.is_some())].iter().find(|(_, given)| *given)
+    {
+        return Err(Failure::usage(format!("{} is not for searches for the longest burst", flag.0))
+            .advice("leave it out; dropline report A B --html draws both"));
+    }
+    let compared = bursts::compare(a, b, plan::smallest_effect(args.smallest_effect.as_deref())?)?;
+    if args.json {
+        out::print_json(&compared)?;
+    } else {
+        out::print_painted(&dropline_report::compared_bursts_text(&compared, style_of(args.told)))?;
+    }
+    Ok(if compared.is_worse() { FAILED } else { DONE })
 }
 
 /// Measures both in turns.

@@ -13,6 +13,7 @@ use dropline_failure::{Failure, quoted_path};
 use dropline_record::{AnswerLine, EndWord, Record, Study, Table};
 use dropline_targets::Target;
 use dropline_trial::Rate;
+use dropline_verbs::back_to_back::BackToBackPlan;
 use dropline_verbs::observer::Watcher as _;
 use dropline_verbs::plan::SearchPlan;
 use dropline_verbs::resume::{JOIN, going_on};
@@ -28,6 +29,11 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     }
     if let Some(repetitions) = args.back_to_back {
         return bursts(args, repetitions, words);
+    }
+    if let Some(path) = &args.resume
+        && let Some(plan) = BackToBackPlan::of_record(&read_record(path)?)?
+    {
+        return resumed_bursts(args, plan, path, words);
     }
     let gate = Gate::of(args)?;
     let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
@@ -77,18 +83,47 @@ fn bursts(args: &SearchArgs, repetitions: u32, words: Vec<String>) -> Result<u8,
         let done = dropline_verbs::back_to_back::back_to_back(plan, &output, &conditions, &mut progress);
         filing.file(&output, done.is_ok());
         progress.clear();
-        let Finished { record, failure } = done?;
-        if args.keep.json {
-            out::print_json(&record.to_object())?;
-        } else if !args.jsonl {
-            out::print_painted(&dropline_report::text(&record, style_of(args.keep.told)))?;
-        }
-        if let Some(failure) = failure {
-            say_kept(&conditions.stop, &output, args.keep.quiet);
-            return Err(failure);
-        }
+        told_bursts(args, done?, &output, &conditions)?;
     }
     Ok(DONE)
+}
+
+/// Goes on with a search for the longest burst.
+fn resumed_bursts(
+    args: &SearchArgs,
+    mut plan: BackToBackPlan,
+    path: &Path,
+    words: Vec<String>,
+) -> Result<u8, Failure> {
+    if let Some(word) = &args.target {
+        plan.target = Target::parse(word)?;
+    }
+    let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
+    let mut progress = Progress::new(args.keep.quiet, args.jsonl);
+    let conditions = conditions(&args.traffic, words)?;
+    let output = filing.resumed(path);
+    let done = dropline_verbs::back_to_back::resume(&plan, path, &conditions, &mut progress);
+    filing.file(&output, done.is_ok());
+    progress.clear();
+    told_bursts(args, done?, &output, &conditions)?;
+    Ok(DONE)
+}
+
+/// Says what was found, or why it ended early.
+fn told_bursts(
+    args: &SearchArgs,
+    Finished { record, failure }: Finished,
+    output: &Output,
+    conditions: &Conditions,
+) -> Result<(), Failure> {
+    if args.keep.json {
+        out::print_json(&record.to_object())?;
+    } else if !args.jsonl {
+        out::print_painted(&dropline_report::text(&record, style_of(args.keep.told)))?;
+    }
+    let Some(failure) = failure else { return Ok(()) };
+    say_kept(&conditions.stop, output, args.keep.quiet);
+    Err(failure)
 }
 
 /// The searches, and the file that each is kept in; no file where nothing is kept.

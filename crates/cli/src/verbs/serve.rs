@@ -9,7 +9,7 @@ use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_traffic::{ReceiveMeans, Reflector};
 use dropline_trial::{quantities, time_of};
-use dropline_verbs::serve::{Seat, Served, Service, serve, take};
+use dropline_verbs::serve::{KernelReflector, Seat, Served, Service, reflect, serve, take};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -73,6 +73,10 @@ pub(crate) struct ServeArgs {
           conflicts_with_all = ["answer_all", "times"],
           value_parser = one_of(Reflector::ALL, Reflector::name, Reflector::about))]
     pub(crate) stamp: Option<Reflector>,
+    /// Send back at this interface, in the kernel (XDP), what comes for the address of --listen, and wants a reply: no socket, no process. As
+    /// root; gone with this program.
+    #[arg(long, value_name = "IF", conflicts_with_all = ["stamp", "times"])]
+    pub(crate) xdp: Option<String>,
     /// Print the counts as one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -100,7 +104,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         stamp: args.stamp,
         cpu: None,
     })?;
+    let reflector = args.xdp.as_deref().map(|interface| reflect(interface, running.address())).transpose()?;
     out::print(&format!("listening udp {}", running.address()))?;
+    if let (Some(interface), Some(reflector)) = (&args.xdp, &reflector) {
+        note!("sent back at {interface}, {}", reflector.words());
+    }
     if !listen.ip().is_loopback() {
         note!("others can send to {}: it sends back as much as they send, never more", running.address());
     }
@@ -120,7 +128,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
             running.times().iter().map(|[read, served]| format!("{read} {served}")).collect();
         whole_file::create_of(path, (lines.join("\n") + "\n").as_bytes())?;
     }
-    let served = Served::from(running.stop());
+    let reflected = reflector.as_ref().map(KernelReflector::reflected);
+    drop(reflector);
+    let served = Served { reflected, ..Served::from(running.stop()) };
     if args.json {
         out::print_json(&served)?
     } else {
@@ -150,6 +160,9 @@ fn text(served: &Served) -> String {
             "stood      still for {} with packets to serve: the machine gave it no CPU",
             time_of(served.stood_still_ns)
         ));
+    }
+    if let Some(reflected) = served.reflected {
+        lines.push(format!("reflected  {reflected} in the kernel, beside those received"));
     }
     lines.join("\n")
 }

@@ -46,7 +46,37 @@ fn the_longest_burst_of_each_frame_size_is_what_a_bucket_and_its_queue_hold() {
             );
         }
         assert!(ended.text.contains("back to back") && ended.text.contains("9004)"), "{}", ended.text);
+        // The record has the answer, whoever reads it.
+        let shown = bench.run(&["report", &record, "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&shown.text).unwrap();
+        let found = &shown["back_to_back"];
+        assert_eq!(found["longest_frames"].as_array().unwrap().len(), 2, "{shown}");
+        let mean = found["mean_frames"].as_f64().unwrap();
+        assert!((holds - 1.0..).contains(&mean), "{shown}");
+        let line = bench.run(&["report", &record, "--line"]);
+        assert!(line.text.contains(&format!("{mean:.2} frames on the mean")), "{}", line.text);
     }
+    let compared = |a: &str, b: &str| -> serde_json::Value {
+        serde_json::from_str(&bench.run(&["compare", a, b, "--json"]).text).unwrap()
+    };
+    let same = compared("512.jsonl", "512.jsonl");
+    let said = (&same["caveats"][0]["code"], &same["verdict"]);
+    assert_eq!(said, (&"same_data".into(), &"no_evidence".into()), "{same}");
+    let other = bench.run(&["compare", "64.jsonl", "512.jsonl"]);
+    assert!(other.code == Some(2) && other.errors.contains("64 B"), "{}", other.errors);
+    // One that was killed goes on where it stood.
+    let record = bench.read("512.jsonl");
+    let lines: Vec<&str> = record.lines().collect();
+    std::fs::write(bench.path("cut.jsonl"), lines[..lines.len() - 3].join("\n") + "\n").unwrap();
+    let resumed = bench.run(&["search", "--resume", "cut.jsonl"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.errors);
+    let again = bench.read("cut.jsonl");
+    assert!(again.starts_with(&lines[..lines.len() - 3].join("\n")), "{again}");
+    assert_eq!(trials(&again).iter().filter(|trial| trial["phase"] == "burst 3").count(), 0);
+    let result: serde_json::Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
+    assert_eq!(result["back_to_back"]["longest_frames"].as_array().unwrap().len(), 2, "{result}");
+    let ratio = compared("512.jsonl", "cut.jsonl")["ratio"].as_f64().unwrap();
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
     let other = bench.run(&["search", "sim:hard", "--back-to-back"]);
     assert!(other.code == Some(2) && other.errors.contains("link:"), "{}", other.errors);
 }

@@ -10,10 +10,10 @@ fn every_frame_over_a_bridge_is_counted_whichever_engine_sends_it() {
     for engine in ["auto", "xdp", "packet"] {
         let (lab, target) = bridge();
         let target = format!("{target}?engine={engine}");
-        let trial = trial(&target, &["--load=50kpps", "--duration=2s"]);
+        let trial = trial(&target, &["--load=50kpps", "--duration=1s"]);
         closes(&trial);
         let offered = count(&trial, "offered");
-        assert!((20_000..=100_000).contains(&offered), "{trial}");
+        assert!((10_000..=50_000).contains(&offered), "{trial}");
         assert_eq!((count(&trial, "duplicated"), count(&trial, "late")), (0, 0), "{trial}");
         // The bridge's own counter, but for a few frames that were tried, and one that teaches it.
         let left = sent(&lab.bridge, Bridged::TO_TARGET);
@@ -60,33 +60,6 @@ fn a_search_finds_the_limit_of_a_shaper_and_every_loss_is_at_its_queue() {
     assert!(bound("upper_pps").is_none_or(|upper| truth <= upper), "{truth}: {result}");
 }
 
-/// One frame leaves each 420 ms.
-const SLOW: Bottleneck<'_> = Bottleneck { rate: "2000bit", burst_bytes: 220, limit_bytes: 4_000 };
-
-#[test]
-#[ignore = "needs root and ethtool: make test-link"]
-fn a_device_is_waited_for_as_long_as_its_first_frames_took() {
-    let (lab, target) = bridge();
-    lab.shape(&SLOW).unwrap();
-    let trial = trial(&target, &["--load=100pps", "--duration=100ms", "--drain=60s"]);
-    assert_eq!((count(&trial, "offered"), count(&trial, "forwarded")), (10, 10), "{trial}");
-}
-
-#[test]
-#[ignore = "needs root and ethtool: make test-link"]
-fn what_waits_in_a_queue_at_the_end_is_late_and_said_to_wait_there() {
-    let (lab, target) = bridge();
-    lab.shape(&SLOW).unwrap();
-    let trial = trial(&target, &["--load=100pps", "--duration=200ms", "--drain=100ms"]);
-    let (lost, late) =
-        (count(&trial, "offered") - count(&trial, "forwarded"), count(&trial["lost_at"], "late"));
-    assert!(lost > 0 && lost.abs_diff(late) <= 1, "one may leave between two looks: {trial}");
-    assert!(codes(&trial).contains(&"still_queued"), "{trial}");
-    // The judge stayed for them: the system has none to lead on.
-    let queue = lab.bridge.tc(&["-s", "qdisc", "show", "dev", Bridged::TO_TARGET]).unwrap();
-    assert!(queue.contains("backlog 0b 0p"), "{queue}");
-}
-
 #[test]
 #[ignore = "needs root and ethtool: make test-link"]
 fn frames_pass_what_stands_in_front_of_the_first_interface() {
@@ -109,30 +82,6 @@ fn frames_pass_what_stands_in_front_of_the_first_interface() {
     assert!(limited.is_some_and(|caveat| caveat.to_string().contains("queue of interface near")), "{trial}");
     let forced = bench.run(&[&["trial", &format!("{target}?engine=xdp")], &words[..4], &["-"]].concat());
     assert!(forced.code == Some(4) && forced.errors.contains("queueing discipline tbf"), "{}", forced.errors);
-}
-
-#[test]
-#[ignore = "needs root and ethtool: make test-link"]
-fn a_search_waits_for_what_a_long_queue_still_holds_of_its_last_trial() {
-    let bench = Bench::new();
-    let (lab, target) = bridge();
-    // Three seconds of frames.
-    lab.shape(&Bottleneck { rate: "64kbit", burst_bytes: 1_600, limit_bytes: 24_000 }).unwrap();
-    let words = [
-        "search",
-        &target,
-        "--frame=64B",
-        "--goal=0",
-        "--min-load=400pps",
-        "--max-load=4kpps",
-        "--drain=200ms",
-    ];
-    let ended = bench.run(&[&words[..], &["--max-trials=3", "-q", "-o", "r.jsonl"]].concat());
-    assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
-    let trials = trials(&bench.read("r.jsonl"));
-    assert_eq!(trials.len(), 3);
-    assert!(codes(&trials[0]).contains(&"still_queued"), "{}", trials[0]);
-    assert!(count(&trials[1], "late") > 0, "{}", trials[1]);
 }
 
 #[test]

@@ -9,7 +9,9 @@ mod bursts;
 #[path = "../command/mod.rs"]
 mod command;
 mod counts;
+mod reflecting;
 mod safety;
+mod waiting;
 mod ways;
 
 use command::Bench;

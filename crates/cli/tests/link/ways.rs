@@ -1,23 +1,80 @@
 //! What is between: routers, VLANs, devices that tell flows apart.
 
-use super::{Bench, Namespace, Pair, bridge, closes, codes, count, ready, sent, trial, trial_of};
+use super::{Bench, Namespace, Pair, bridge, closes, codes, count, ready_both, sent, trial, trial_of};
 use dropline_lab::{Bridged, End, connect};
 use std::time::{Duration, Instant};
 
 /// A router between two interfaces, which have no addresses, and the target that it is.
 fn router() -> (Namespace, [Namespace; 2], String) {
+    router_at(["10.7.1.1/24", "10.7.2.1/24"])
+}
+
+/// The same with these addresses on either side.
+fn router_at(addresses: [&str; 2]) -> (Namespace, [Namespace; 2], String) {
     let [client, middle, target] = ["client", "router", "target"].map(|role| Namespace::new(role).unwrap());
-    for (namespace, device, port, address) in [
-        (&client, Pair::NEAR, Bridged::TO_CLIENT, "10.7.1.1/24"),
-        (&target, Pair::FAR, Bridged::TO_TARGET, "10.7.2.1/24"),
-    ] {
+    for ((namespace, device, port), address) in
+        [(&client, Pair::NEAR, Bridged::TO_CLIENT), (&target, Pair::FAR, Bridged::TO_TARGET)]
+            .into_iter()
+            .zip(addresses)
+    {
         let end = End { namespace, device, address: None };
-        connect(end, End { namespace: &middle, device: port, address: Some(address) }).unwrap();
+        connect(end, End { namespace: &middle, device: port, address: None }).unwrap();
+        if address.contains(':') {
+            // Who asks whether his own address is taken has none to ask others from, for a second.
+            for (switch, value) in [("accept_dad", "0"), ("disable_ipv6", "0")] {
+                middle.set(&format!("net.ipv6.conf.{port}.{switch}"), value).unwrap();
+            }
+            middle.ip(&["addr", "add", address, "dev", port, "nodad"]).unwrap();
+        } else {
+            middle.ip(&["addr", "add", address, "dev", port]).unwrap();
+        }
     }
     middle.set("net.ipv4.ip_forward", "1").unwrap();
-    ready(&middle);
+    middle.set("net.ipv6.conf.all.forwarding", "1").unwrap();
+    ready_both(&middle);
     let target_word = format!("link:{}/{},{}/{}", client.name(), Pair::NEAR, target.name(), Pair::FAR);
     (middle, [client, target], target_word)
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn frames_of_ipv6_pass_a_bridge_with_or_without_a_tag() {
+    for (engine, more, rule) in [
+        ("xdp", "", "udp dport 9"),
+        ("packet", "", "udp dport 9"),
+        ("xdp", "&vlan=5&flows=3", "vlan id 5"),
+        ("packet", "&vlan=5&flows=3", "vlan id 5"),
+    ] {
+        let (lab, target) = bridge();
+        let rule = format!(
+            "table bridge dropline {{ chain f {{ type filter hook forward priority 0; {rule} numgen inc mod 10 == 9 drop; }}; }}"
+        );
+        lab.bridge.nft(&rule).unwrap();
+        let target = format!("{target}?ip=6&engine={engine}{more}");
+        let trial = trial(&target, &["--load=20kpps", "--duration=500ms"]);
+        let (offered, forwarded) = (count(&trial, "offered"), count(&trial, "forwarded"));
+        assert!(offered > 2_000 && (offered - forwarded).abs_diff(offered / 10) <= 1, "{trial}");
+        // What a rule drops of a VLAN no counter has.
+        if more.is_empty() {
+            closes(&trial);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root and ethtool: make test-link"]
+fn a_router_of_ipv6_is_asked_for_its_address_and_answered_ours() {
+    let (middle, _ends, target) = router_at(["2001:db8:1::1/64", "2001:db8:2::1/64"]);
+    let ways = "via=2001:db8:1::1,2001:db8:2::1&src=2001:db8:1::2&dst=2001:db8:2::2&flows=4";
+    for (engine, directions) in [("xdp", "one=1"), ("packet", "one=1"), ("xdp", "west=1,east=1")] {
+        let words = ["--load=20kpps", "--duration=500ms", "--directions", directions];
+        let trial = trial(&format!("{target}?{ways}&engine={engine}"), &words);
+        closes(&trial);
+        let (offered, forwarded) = (count(&trial, "offered"), count(&trial, "forwarded"));
+        assert!(offered > 2_000 && 2 * forwarded > offered, "{trial}");
+    }
+    let known = middle.ip(&["-6", "neigh", "show", "dev", Bridged::TO_TARGET]).unwrap();
+    assert!(known.contains("2001:db8:2::2 lladdr"), "{known}");
 }
 
 #[test]

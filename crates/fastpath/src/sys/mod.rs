@@ -8,7 +8,7 @@ mod mapped;
 mod packets;
 
 pub(crate) use bpf::{Attached, Map, Mode, Program};
-pub(crate) use interface::{Seen, look};
+pub(crate) use interface::{Seen, driver, look};
 pub(crate) use mapped::Mapped;
 pub(crate) use packets::{FrameSocket, Sent};
 

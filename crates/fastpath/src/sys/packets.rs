@@ -45,6 +45,9 @@ impl FrameSocket {
         // SAFETY: the kernel reads the address, of the length given.
         let bound = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
         checked(bound.into())?;
+        if ethertype == libc::ETH_P_IPV6 as u16 {
+            hear_groups(&socket, interface)?;
+        }
         Ok(Self(socket))
     }
 
@@ -93,4 +96,20 @@ impl FrameSocket {
         }
         Sent { taken, refused: None }
     }
+}
+
+/// Lets an interface take frames for groups, by which stations of IPv6 are asked, as long as the socket is there.
+fn hear_groups(socket: &OwnedFd, interface: u32) -> io::Result<()> {
+    let wanted = libc::packet_mreq {
+        mr_ifindex: interface as libc::c_int,
+        mr_type: libc::PACKET_MR_ALLMULTI as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    let length = size_of::<libc::packet_mreq>() as libc::socklen_t;
+    let (level, option) = (libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP);
+    // SAFETY: the kernel reads the wish, of the length given, which lives here.
+    let set =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const wanted).cast(), length) };
+    checked(set.into()).map(|_| ())
 }

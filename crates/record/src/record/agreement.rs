@@ -12,8 +12,8 @@ pub use words::VERBS;
 use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
-    AgentLine, AnswerLine, BROKEN, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine, DisturbanceLine,
-    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind, TrialLine,
+    AgentLine, AnswerLine, BROKEN, BackToBackLine, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine,
+    DisturbanceLine, EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -82,6 +82,9 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
 
 /// What the result says against itself, the header, or the trials before it.
 pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), String> {
+    if record.header.bursts.is_some() {
+        return of_bursts(record, result);
+    }
     let Some(search) = &record.header.search else {
         return Err("its header: that is of no search, and this is a search's result".into());
     };
@@ -112,10 +115,8 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
         }
         answers::of_width(number, answer)?;
     }
-    let sum = |time: fn(&TrialLine) -> f64| Some(record.trials.iter().map(time).sum::<f64>());
     let trials = "the trials before it";
-    near(trials, "trial_seconds", Some(result.trial_seconds), "their duration_s", sum(|one| one.duration_s))?;
-    near(trials, "elapsed_s", Some(result.elapsed_s), "their elapsed_s", sum(|one| one.elapsed_s))?;
+    of_times(record, result)?;
     for at in &result.delay_at {
         let is_it = |trial: &&TrialLine| trial.number == at.trial && trial.purpose == Purpose::DelayAt;
         if at.goal as usize >= asked.len() || !record.trials.iter().any(|trial| is_it(&trial)) {
@@ -132,6 +133,39 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
         true => Ok(()),
         false => follows(record, search, &result.goals),
     }
+}
+
+/// The result of a search for the longest burst has no goals, and follows from the trials.
+fn of_bursts(record: &Record, result: &ResultLine) -> Result<(), String> {
+    same("its header", "the number of goals", result.goals.len(), "a search for bursts", 0)?;
+    of_times(record, result)?;
+    interrupted(record, result)?;
+    let is_going_on = result.ended_by != Some(EndWord::Done);
+    let again = BackToBackLine::of(&record.header, &record.trials, is_going_on);
+    let is_same = match (&result.back_to_back, &again) {
+        (Some(kept), Some(again)) => {
+            let ends =
+                |line: &BackToBackLine| [line.mean_frames, line.low_frames, line.high_frames, line.rate_pps];
+            kept.longest_frames == again.longest_frames
+                && (kept.sent_again, kept.unanswered) == (again.sent_again, again.unanswered)
+                && ends(kept).into_iter().zip(ends(again)).all(|(kept, again)| match (kept, again) {
+                    (Some(kept), Some(again)) => is_near(kept, again),
+                    (kept, again) => kept == again,
+                })
+        }
+        (kept, again) => kept == again,
+    };
+    match is_same {
+        true => Ok(()),
+        false => Err("the trials before it: its back_to_back is not what follows from them".into()),
+    }
+}
+
+fn of_times(record: &Record, result: &ResultLine) -> Result<(), String> {
+    let sum = |time: fn(&TrialLine) -> f64| Some(record.trials.iter().map(time).sum::<f64>());
+    let trials = "the trials before it";
+    near(trials, "trial_seconds", Some(result.trial_seconds), "their duration_s", sum(|one| one.duration_s))?;
+    near(trials, "elapsed_s", Some(result.elapsed_s), "their elapsed_s", sum(|one| one.elapsed_s))
 }
 
 /// What ended a search is what its caveats say too.

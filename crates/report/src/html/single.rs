@@ -112,7 +112,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                         p.lead { (below_headline(found)) " " (explanation(trial, loads)) }
                     }
                     None => {
-                        (sentence(&[said(answer::of_trials(record))], None))
+                        (sentence(&[said(answer::said(record))], None))
                         @for (name, words) in crate::back_to_back::of(record).unwrap_or_default() { p.lead { (name) ": " (words) } }
                         p.lead { @if record.trials.len() > 1 { "What follows is of the last trial: " } (explanation(trial, loads)) }
                     }

@@ -1,6 +1,7 @@
 //! A record as text for a terminal, the answer first.
 
 mod compared;
+mod compared_bursts;
 mod compared_searches;
 pub(crate) mod cycles;
 mod drift;
@@ -19,6 +20,7 @@ mod wakeups;
 
 pub use compared::{compared_line, compared_text};
 pub(crate) use compared::{first_line, is_mostly_of_loss, points, reason};
+pub use compared_bursts::compared_bursts_text;
 pub use compared_searches::compared_searches_text;
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;

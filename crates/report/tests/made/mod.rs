@@ -115,6 +115,7 @@ impl Made {
         }
         record.result = Some(ResultLine {
             ended_by: None,
+            back_to_back: None,
             loss_curve: Vec::new(),
             goals: answers,
             trial_seconds: record.trials.iter().map(|trial| trial.duration_s).sum(),
@@ -178,6 +179,7 @@ impl Made {
             }),
             generator: service.then(|| "sendmmsg x32 on cpu 0, spinning receive on cpu 1".into()),
             on: None,
+            bursts: None,
             generator_limit_pps: service.then_some(412e3),
             environment: environment(),
         }

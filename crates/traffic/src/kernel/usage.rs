@@ -67,14 +67,16 @@ impl Usage {
 impl Machine {
     /// How it is used itself.
     fn own_use(&mut self, own: &Link, is_own: bool, to: IpAddr) -> io::Result<Option<String>> {
-        let setting = Path::new("/proc/sys/net/ipv4/conf").join(&own.name).join("forwarding");
+        let version = if to.is_ipv6() { "ipv6" } else { "ipv4" };
+        let setting =
+            Path::new("/proc/sys/net").join(version).join("conf").join(&own.name).join("forwarding");
         let read = self.views[0].inside(|| std::fs::read_to_string(setting));
         let forwards = read?.is_ok_and(|text| text.trim() != "0");
         let tables = self.tables(0)?;
         Ok(match tables.use_of(own.index) {
             Some(how) if is_own || how != ADDRESSED => Some(how.into()),
             _ if forwards && tables.routes.iter().any(|route| route.leads_to(to)) => {
-                Some("passes on to others what it receives (net.ipv4.conf.IF.forwarding)".into())
+                Some(format!("passes on to others what it receives (net.{version}.conf.IF.forwarding)"))
             }
             _ => None,
         })

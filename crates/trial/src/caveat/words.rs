@@ -252,6 +252,12 @@ impl fmt::Display for Caveat {
                     (*changed, "frame", "came out with other bytes, or for another station")
                 ])
             ),
+            Self::FramesPadded { frames } => write!(
+                f,
+                "{} came out with bytes behind the packet that were not sent: a station takes the packet and not these, so they count as \
+                 forwarded; the device adds to frames, and each takes more of the line behind it",
+                number_of(*frames, "frame")
+            ),
             Self::RepliesUnlike { truncated, extended, changed, unasked } => write!(
                 f,
                 "{}: a request that no other reply answered counts as lost. The service did answer, and wrongly: mend it, or what \

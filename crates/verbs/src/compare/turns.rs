@@ -227,6 +227,7 @@ impl Turns {
             search: None,
             generator: opened[0].generator.clone(),
             on: a.on().unwrap_or_default(),
+            bursts: None,
             generator_limit_pps: None,
             environment: environment::capture(&conditions.command_line),
         }

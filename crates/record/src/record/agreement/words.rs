@@ -15,6 +15,11 @@ pub(super) fn of_header(header: &Header) -> Result<(), String> {
     if header.verb != "compare" && TargetKind::of(&header.target).is_some_and(|kind| kind.intends_its_load) {
         same("itself", "load_unit", header.load_unit.word(), "its target", LoadUnit::Packets.word())?;
     }
+    if let Some(bursts) = &header.bursts
+        && (header.verb != "search" || header.search.is_some() || bursts.repetitions == 0)
+    {
+        return Err("itself: it is a search for bursts, and has another verb, goals, or no repetition".into());
+    }
     match &header.search {
         None => Ok(()),
         Some(search) if header.verb == IMPORT => of_goals(search),
