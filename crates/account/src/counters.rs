@@ -1,6 +1,6 @@
 //! What the kernel and the programs counted: plain numbers, as somebody read them.
 
-use crate::{Flow, Place, Way};
+use crate::{Place, Way};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -48,6 +48,32 @@ pub struct Space {
     /// What its interfaces saw pass of the trial's own flow; `None` where that is not to be seen.
     #[serde(default)]
     pub flow: Option<Flow>,
+}
+
+/// Packets of one flow that passed a host, as its interfaces saw them: those to the target, and those that come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// To the target: that came in.
+    pub came_out: u64,
+    /// That left.
+    pub left_out: u64,
+    /// From the target: that came in.
+    pub came_back: u64,
+    /// That left.
+    pub left_back: u64,
+}
+
+impl Flow {
+    /// How much each grew.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            came_out: self.came_out.saturating_sub(before.came_out),
+            left_out: self.left_out.saturating_sub(before.left_out),
+            came_back: self.came_back.saturating_sub(before.came_back),
+            left_back: self.left_back.saturating_sub(before.left_back),
+        }
+    }
 }
 
 /// Whose packets rules of a firewall may drop.

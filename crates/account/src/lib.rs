@@ -27,9 +27,8 @@ pub mod stalls;
 
 pub use accounting::{account, account_path};
 pub use buffer::{AddressFamily, Room, packets_held, truesize};
-pub use counters::{Bars, Device, Role, Snapshot, Space, Stack, TargetSockets};
+pub use counters::{Bars, Device, Flow, Role, Snapshot, Space, Stack, TargetSockets};
 pub use explanation::{Evidence, Explanation, explain};
-pub use flow::Flow;
 pub use frames::{Frames, account_frames};
 pub use hops::HostPath;
 pub use ledger::Ledger;

@@ -11,7 +11,7 @@ use dropline_account::{
 use dropline_failure::Failure;
 use dropline_trial::direction::host_and_place;
 use dropline_trial::trial::merged::Performed;
-use dropline_trial::{Caveat, LostAt, Packet, Trial};
+use dropline_trial::{Caveat, LostAt, Packet, Trial, number_of};
 use futures_util::future::join_all;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -201,11 +201,11 @@ impl Observers {
                 hosts.push((observer, seen));
             } else if observer.has_target {
                 let offered = trial.offered;
-                let why = format!("none of {offered} packets that left for it came");
+                let why = format!("{} left for it, and none came", number_of(offered, "packet"));
                 return Err(led_elsewhere(&observer.name, &why).failure);
             } else {
                 trial.caveats.push(Caveat::PlacesUnseen {
-                    what: format!("where agent {} stands on the way", observer.name),
+                    what: format!("where on the way the host of agent {} is", observer.name),
                     need: "none of the packets passed its host: leave it out of --observe, or name agents on the way".into(),
                 });
             }
@@ -303,7 +303,7 @@ fn is_possible(seen: &Snapshot) -> bool {
 
 fn led_elsewhere(name: &str, what: &str) -> Undone {
     let failure = Failure::environment(format!(
-        "refused: on the host of agent {name} packets to the target may be led elsewhere: {what}"
+        "refused: on the host of agent {name}, what is sent to the target may be led elsewhere: {what}"
     ));
     Undone {
         failure: failure.advice(

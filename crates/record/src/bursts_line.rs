@@ -8,16 +8,7 @@ use serde::{Deserialize, Serialize};
 /// How often the mean's interval holds the true value.
 const LEVEL: f64 = 0.95;
 
-/// What a search for the longest burst is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BurstsLine {
-    /// How often the longest burst is looked for.
-    pub repetitions: u32,
-    /// The rate in a burst, in frames a second.
-    pub rate_pps: f64,
-}
-
-/// What it found.
+/// What a search for the longest burst found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BackToBackLine {
     /// The longest burst of which no frame was lost, of each repetition that knows it, in order.

@@ -1,6 +1,6 @@
 //! The first line of a record: what is measured, with what, for which goals.
 
-use crate::{BurstsLine, Environment, LoadUnit, TargetKind};
+use crate::{Environment, LoadUnit, TargetKind};
 use dropline_trial::{Packet, PacketError, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,15 @@ impl Header {
 /// Who performs trials that were asked for by these words of `--on`.
 pub fn measured_by(on: Option<&str>) -> String {
     on.map_or_else(|| "one process".to_owned(), |on| format!("agents {on}"))
+}
+
+/// What a search for the longest burst is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BurstsLine {
+    /// How often the longest burst is looked for.
+    pub repetitions: u32,
+    /// The rate in a burst, in frames a second.
+    pub rate_pps: f64,
 }
 
 /// The traffic profile (RFC 9971): everything about the traffic but load and duration.

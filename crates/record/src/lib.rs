@@ -45,7 +45,7 @@ pub use dropline_trial::{AgentState, CommonStart, Fidelity, Part};
 
 pub use agent_line::AgentLine;
 pub use arrivals_line::{ArrivalsLine, SpacedLine, ThoughtLine};
-pub use bursts_line::{BackToBackLine, BurstsLine, BurstsSideLine, ComparedBursts};
+pub use bursts_line::{BackToBackLine, BurstsSideLine, ComparedBursts};
 pub use caveat_line::CaveatLine;
 pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};
@@ -59,7 +59,7 @@ pub use environment::Environment;
 pub use explained::ExplainedLine;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
-pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine, measured_by};
+pub use header::{BurstsLine, GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine, measured_by};
 pub use indexed::{
     AddedLine, AddedWord, IndexLine, IndexedGoal, IndexedTrial, Listed, MeasuredLine, Pruned, PrunedLine,
     Reindexed,

@@ -89,7 +89,7 @@ pub(crate) fn lack_words(record: &Record, found: &Explanation, lack: Lack) -> &'
         }
         Lack::TimesNotKept if record.header.on.is_some() => {
             "agents keep no times of single packets, so at which hosts and places packets were lost is all that is known: for why they \
-             were lost there, offer the same load to what stands at that place without --on, and explain that record"
+             were lost there, offer the same load to that host alone without --on, and explain that record"
         }
         Lack::TimesNotKept if found.lost_at.is_none() => {
             "the times of a search's packets are not kept, so neither where nor why they were lost is known: offer this load \

@@ -8,6 +8,7 @@ use crate::wire::{Answer, Consenting, Consents, Look, Observe, Observing, Questi
 use dropline_failure::Failure;
 use dropline_targets::Target;
 use dropline_traffic::{Counters, Hop};
+use dropline_trial::number_of;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -70,7 +71,7 @@ impl Arrivals {
         (sending.sent, sending.came) = (sent, came);
         let sent = sent.saturating_sub(sending.quiet.1);
         (sent >= FEW && now.duration_since(sending.quiet.0) > NONE_COMES)
-            .then(|| format!("of {sent} packets that left for it one after the other none came"))
+            .then(|| format!("{} left for it one after the other, and none came", number_of(sent, "packet")))
     }
 }
 

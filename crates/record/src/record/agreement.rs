@@ -13,7 +13,8 @@ use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
     AgentLine, AnswerLine, BROKEN, BackToBackLine, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine,
-    DisturbanceLine, EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind, TrialLine,
+    DisturbanceLine, EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind,
+    TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
