@@ -10,7 +10,6 @@ use crate::explanation::{Order, order, order_once_more};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Trial};
-use std::cmp::Ordering;
 use std::time::Duration;
 
 /// A target that found its pace within this share of the search was warming up.
@@ -25,10 +24,14 @@ const OUT: f64 = 0.9;
 const WHOLE: f64 = 0.01;
 /// So many of both.
 const OUTAGES: usize = 2;
-/// So many standard deviations above the mean of ranks, and trials of which nothing came through are those of higher loads.
-const HIGHER: f64 = 2.0;
-/// And a limit that scatters explains them within this share of the load.
-const SCATTERS: f64 = 0.1;
+/// A limit above which the target breaks down scatters by no more than this (a logistic distribution of the logarithm).
+const SCATTERS: [f64; 6] = [0.001, 0.003, 0.01, 0.03, 0.08, 0.15];
+/// Where trials fail at any load besides, that is so of such a share.
+const ANYWHERE: [f64; 6] = [0.01, 0.03, 0.07, 0.15, 0.3, 0.6];
+/// Loads at which the limit is looked for.
+const MIDDLES: usize = 24;
+/// And explains them so much better, as a logarithm of probabilities: chance has it once in two hundred times.
+const CLEARLY: f64 = 3.3;
 /// So many trials that show what they let through are a group.
 const GROUP: usize = 3;
 /// And two groups are apart by more than so many times what most of either differ by.
@@ -107,18 +110,17 @@ impl Steadiness {
 }
 
 /// That of some trials nearly nothing came through, at loads of which others lost next to nothing: those of no higher loads are
-/// compared, of any length, for no buffer takes a whole trial. Where they are those of the higher loads, and close to one another, a
-/// limit that scatters explains them, above which the target breaks down.
+/// compared, of any length, for no buffer takes a whole trial. A limit that scatters, above which the target breaks down, explains
+/// them unless trials failed at any load besides.
 fn outages(seen: &[Seen]) -> Option<Caveat> {
     let whole = || seen.iter().filter(|one| one.loss_ratio() <= WHOLE);
     let most = whole().map(|one| one.pps).fold(0.0, f64::max);
-    let out: Vec<&Seen> = seen.iter().filter(|one| one.loss_ratio() >= OUT && one.pps <= most).collect();
+    let is_out = |one: &&Seen| one.loss_ratio() >= OUT;
+    let out: Vec<&Seen> = seen.iter().filter(|one| is_out(one) && one.pps <= most).collect();
     let lowest = out.iter().map(|one| one.pps).min_by(f64::total_cmp)?;
     let good = whole().filter(|one| one.pps >= lowest).count();
-    let least = (1.0 - SCATTERS) * most;
-    let near: Vec<&Seen> = whole().filter(|one| one.pps > least).collect();
-    let is_limit = lowest > least && are_higher(&out, &near);
-    (out.len() >= OUTAGES && good >= OUTAGES && !is_limit).then(|| Caveat::Outages {
+    let both = whole().chain(seen.iter().filter(is_out)).map(|one| (libm::log(one.pps), is_out(&one)));
+    (out.len() >= OUTAGES && good >= OUTAGES && fail_anywhere(both.collect())).then(|| Caveat::Outages {
         trials: out.len() as u64,
         good: good as u64,
         lowest_pps: lowest,
@@ -127,16 +129,25 @@ fn outages(seen: &[Seen]) -> Option<Caveat> {
     })
 }
 
-/// Whether some trials are those of higher loads, by the sum of their ranks (Mann and Whitney).
-fn are_higher(some: &[&Seen], others: &[&Seen]) -> bool {
-    let above = |one: &Seen, other: &Seen| match one.pps.total_cmp(&other.pps) {
-        Ordering::Greater => 1.0,
-        Ordering::Equal => 0.5,
-        Ordering::Less => 0.0,
+/// Whether trials, logarithms of their loads and whether they failed, did so at any load, besides above a limit that scatters.
+fn fail_anywhere(mut trials: Vec<(f64, bool)>) -> bool {
+    trials.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let above = trials.last().map(|one| one.0 + 1.0);
+    let tried = trials.iter().step_by(trials.len().div_ceil(MIDDLES)).map(|one| one.0);
+    let middles: Vec<f64> = tried.chain(above).collect();
+    let likelihood = |middle: f64, scatter: f64, anywhere: f64| -> f64 {
+        let of = |(load, failed): &(f64, bool)| {
+            let meets = (1.0 - anywhere) / (1.0 + libm::exp((load - middle) / scatter));
+            libm::log(if *failed { 1.0 - meets } else { meets }.max(1e-12))
+        };
+        trials.iter().map(of).sum()
     };
-    let found: f64 = some.iter().flat_map(|one| others.iter().map(move |other| above(one, other))).sum();
-    let (some, others) = (some.len() as f64, others.len() as f64);
-    found - some * others / 2.0 > HIGHER * (some * others * (some + others + 1.0) / 12.0).sqrt()
+    let best = |anywhere: f64| {
+        let all =
+            middles.iter().flat_map(|middle| SCATTERS.map(|scatter| likelihood(*middle, scatter, anywhere)));
+        all.fold(f64::NEG_INFINITY, f64::max)
+    };
+    ANYWHERE.map(best).into_iter().fold(f64::NEG_INFINITY, f64::max) > best(0.0) + CLEARLY
 }
 
 /// That what trials leave comes into the next ones.
