@@ -5,6 +5,7 @@
 use crate::explanation::ln_choose;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Rate, Trial};
+use std::time::Duration;
 
 /// So many trials achieve the goal at a load, or above it, before a failure there is a bad moment.
 const BORNE_OUT: usize = 3;
@@ -40,6 +41,8 @@ pub(crate) struct Moments(Vec<Moment>);
 #[derive(Clone, Debug)]
 struct Moment {
     load: Rate,
+    /// How long it was to be.
+    asked: Duration,
     /// What came through, in packets a second.
     through_pps: f64,
     offered: u64,
@@ -53,6 +56,7 @@ impl Moments {
         let seconds = trial.duration.as_secs_f64();
         self.0.push(Moment {
             load: trial.input.load,
+            asked: trial.input.duration,
             through_pps: if seconds > 0.0 { trial.forwarded as f64 / seconds } else { 0.0 },
             offered: trial.offered,
             lost: trial.lost(),
@@ -118,7 +122,8 @@ impl Moments {
     /// met it or not, and that no other one did: it is no matter of the load.
     fn late(&self, index: usize, goal: &Goal) -> Option<Caveat> {
         let more = |one: &Moment, other: &Moment| {
-            other.load >= one.load && other.through_pps > FAR * one.through_pps
+            // A buffer lets more through of a shorter one.
+            other.load >= one.load && other.asked >= one.asked && other.through_pps > FAR * one.through_pps
         };
         let is_far = |one: &&Moment| {
             let is_deep = one.failed[index] && FAR * one.through_pps < one.load.as_pps();
@@ -189,7 +194,6 @@ mod tests {
     use super::*;
     use crate::{GoalResult, Irregular};
     use dropline_trial::{Ratio, TrialInput};
-    use std::time::Duration;
 
     const SECOND: Duration = Duration::from_secs(1);
 

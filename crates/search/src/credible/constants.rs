@@ -436,10 +436,6 @@ pub(super) mod goal_search {
     ///
     /// Unit: share of a loss ratio. Set by: time on `consistent`.
     pub(in super::super) const SHOWS_KNEE: f64 = 0.2;
-    /// So many trials are kept for that.
-    ///
-    /// Unit: trials. Set by: argued: one that passes asks for another.
-    pub(in super::super) const LOOKS: usize = 2;
     /// Systems that are asked what they expect of a trial.
     ///
     /// Unit: systems. Set by: cost.

@@ -3,7 +3,7 @@
 use super::super::choice;
 use super::super::constants::ends::MOST_LACKED;
 use super::super::constants::goal_search::{
-    CHECK, LAST, LEFT_ONE_IN, LOOKS, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
+    CHECK, LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
 };
 use super::super::ends::Shown;
 use super::super::is_zero_loss;
@@ -114,9 +114,9 @@ impl GoalSearch {
         (self.met_since > 1 || self.is_passed()).then(|| self.beyond()).flatten()
     }
 
-    /// Whether the next trials are the last ones that can tell whether the target became faster.
+    /// Whether the next trial is the last one that can tell whether the target became faster.
     fn is_last(&self, left: usize) -> bool {
-        left <= LOOKS && self.met_since > 1
+        left <= 1 && self.met_since > 1
     }
 
     /// A load above the highest upper end that is believed; where the last trials passed that already, it is farther above each
