@@ -64,13 +64,20 @@ struct Numbers {
     rise: f64,
     /// How many trials fail at any load: more than half.
     mostly: f64,
+    /// A scatter that is large, and one of a target that breaks down above its limit, which loses so much then.
+    wide: f64,
+    cliff: f64,
+    deep: f64,
+    /// When it becomes slower with few trials left, and by which factor.
+    last: f64,
+    falls: f64,
     seed: u64,
 }
 
 type Lost = fn(&Numbers, Asked, &mut ChaCha8Rng) -> f64;
 
 /// Name, what is lost of a trial, and whether it is the same all the time.
-const KINDS: [(&str, Lost, bool); 28] = [
+const KINDS: [(&str, Lost, bool); 34] = [
     // A limit that moves once, and stays.
     ("moves", |of, asked, chance| above(of, asked, moved(of, asked, false), chance), false),
     (
@@ -129,6 +136,22 @@ const KINDS: [(&str, Lost, bool); 28] = [
         "falls-late",
         |of, asked, chance| {
             above(&Numbers { scatter: 0.2 * of.scatter, ..*of }, asked, 1.0 / risen(of, asked), chance)
+        },
+        false,
+    ),
+    (
+        "rises-late-wide",
+        |of, asked, chance| {
+            let rise = if asked.now < of.late { 1.0 } else { 1.2 + of.rise - 1.0 };
+            above(&Numbers { scatter: of.wide, ..*of }, asked, rise, chance)
+        },
+        false,
+    ),
+    (
+        "falls-far-late",
+        |of, asked, chance| {
+            let share = if asked.now < of.last { 1.0 } else { of.falls };
+            above(&Numbers { scatter: 0.5 * of.scatter, ..*of }, asked, share, chance)
         },
         false,
     ),
@@ -254,6 +277,15 @@ const KINDS: [(&str, Lost, bool); 28] = [
         true,
     ),
     (
+        "scatters-wide",
+        |of, asked, chance| above(&Numbers { scatter: of.wide, ..*of }, asked, 1.0, chance),
+        true,
+    ),
+    // Above the limit of the trial nearly nothing comes through, or four fifths.
+    ("breaks", |of, asked, chance| broken(of, asked, of.deep, 1.0, chance), true),
+    ("breaks-little", |of, asked, chance| broken(of, asked, 0.2 * of.deep, 1.0, chance), true),
+    ("breaks-moves", |of, asked, chance| broken(of, asked, of.deep, moved(of, asked, false), chance), false),
+    (
         "skewed",
         |of, asked, chance| {
             let slow = -(1.0 - chance.random::<f64>()).ln();
@@ -308,6 +340,12 @@ fn above(of: &Numbers, asked: Asked, share: f64, chance: &mut ChaCha8Rng) -> f64
     ((asked.pps - limit).max(0.0) * asked.seconds).ceil()
 }
 
+/// The same where so much of all is lost above a limit that scatters in its own way.
+fn broken(of: &Numbers, asked: Asked, deep: f64, share: f64, chance: &mut ChaCha8Rng) -> f64 {
+    let lost = above(&Numbers { scatter: of.cliff, ..*of }, asked, share, chance);
+    if lost > 0.0 { lost.max(deep * asked.pps * asked.seconds) } else { 0.0 }
+}
+
 /// The share of the limit that there is at a time.
 fn moved(of: &Numbers, asked: Asked, twice: bool) -> f64 {
     match asked.now {
@@ -344,6 +382,11 @@ impl Numbers {
             late: between(0.75, 0.93) * budget,
             rise: between(1.06, 1.6),
             mostly: between(0.54, 0.8),
+            wide: between(0.02f64.ln(), 0.15f64.ln()).exp(),
+            cliff: between(0.004f64.ln(), 0.13f64.ln()).exp(),
+            deep: between(0.8, 1.0),
+            last: budget - between(3.0, 7.5),
+            falls: between(0.55, 0.85),
             seed,
         }
     }
@@ -502,14 +545,22 @@ fn note(
         *counts.codes.entry(caveat.code().to_owned()).or_default() += 1;
     }
     counts.seconds += ended.seconds;
-    let said = ended.caveats.iter().any(|caveat| OF_CHANGE.contains(&caveat.code()));
+    let is_said = |caveat: &Caveat| {
+        OF_CHANGE.contains(&caveat.code()) || matches!(caveat, Caveat::BadMoments { last: true, .. })
+    };
+    let said = ended.caveats.iter().any(is_said);
     let mut line = String::new();
     for (goal, outcome) in goals.iter().zip(&ended.outcome) {
         let truth = truth(lost, of, goal, if is_steady { -1e6 } else { ended.last });
         let share = |load: Option<Rate>| load.map_or(f64::NAN, |load| load.as_pps() / truth);
         let (lower, upper) = (share(outcome.lower), share(outcome.upper));
         // A truth is known to a few 1e-5 and, where it scatters, to what so many trials tell.
-        let off = 1e-4 + 3.0 * of.scatter / (TRUTH_TRIALS as f64).sqrt();
+        let scatter = match name {
+            _ if name.ends_with("-wide") => of.wide,
+            _ if name.starts_with("breaks") => of.cliff,
+            _ => of.scatter,
+        };
+        let off = 1e-4 + 3.0 * scatter / (TRUTH_TRIALS as f64).sqrt();
         let holds = (lower.is_nan() || lower <= 1.0 + off) && (upper.is_nan() || upper >= 1.0 - off);
         let is_narrow = matches!(
             outcome.result,

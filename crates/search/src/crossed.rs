@@ -24,6 +24,10 @@ const SHOWS: f64 = 0.002;
 const ABOVE: f64 = 1.02;
 /// So many times as much comes through of the better trial of a pair that is far apart.
 const FAR: f64 = 1.05;
+/// A trial that lost less than this, and more than shows, has found a limit.
+const BREAKS: f64 = 0.7;
+/// Of those that lost more than shows, fewer than one in so many: the target breaks down above it.
+const ONE_IN: usize = 10;
 /// Trials that are looked at, at even distances where there are more.
 const MOST_TRIALS: usize = 120;
 
@@ -175,8 +179,12 @@ impl Crossed {
         let through = median(slow.iter().map(|one| one.through_pps).collect());
         // A buffer lets more through of a shorter trial.
         let longest = slow.iter().map(|one| one.nanos).max().unwrap_or(0);
+        // Where it breaks down, what comes through is a matter of the load.
+        let breaks = breaks(seen.iter().map(Seen::loss_ratio));
         let is_above = |one: &Seen| {
-            one.nanos >= longest && through.is_some_and(|through| one.through_pps > above * through)
+            !breaks
+                && one.nanos >= longest
+                && through.is_some_and(|through| one.through_pps > above * through)
         };
         let told = seen.iter().zip(scores).filter_map(|(one, score)| match score {
             0 => is_above(one).then_some(Told { seen: *one, is_slow: false }),
@@ -184,6 +192,14 @@ impl Crossed {
         });
         told.collect()
     }
+}
+
+/// Whether trials lose next to nothing, or so much at once that it shows no limit.
+pub(crate) fn breaks(losses: impl Iterator<Item = f64>) -> bool {
+    let (found, all) = losses
+        .filter(|loss| *loss > SHOWS)
+        .fold((0, 0), |(found, all), loss| (found + usize::from(loss < BREAKS), all + 1));
+    found * ONE_IN < all
 }
 
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {

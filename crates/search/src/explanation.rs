@@ -3,8 +3,13 @@
 //! Where all trials are independent of one another, any order of these is as probable as any other. Of what may be instead, the
 //! explanation under which the order is most probable is held against that: how often a random order is explained as well is
 //! counted over many of them. The best of all explanations is looked for in each of these too, so that it is one test.
+//!
+//! Loads are chosen by what was seen, though, and a search that goes up while trials meet the goal puts those that do first. Where
+//! the target breaks down above its limit, and how much is lost tells nothing, an explanation has to be so much more probable than
+//! that trials fail by their loads alone, no less often at a higher one, that chance seldom has it whatever loads are chosen: a ratio
+//! of likelihoods, the one a mixture and the other the largest there is (Ville 1939; Wasserman and others 2020).
 
-use crate::crossed::{Before, Crossed, Told};
+use crate::crossed::{Before, Crossed, Told, breaks};
 use dropline_trial::seed;
 use rand::Rng as _;
 
@@ -40,13 +45,19 @@ pub(crate) enum Order {
 struct Kinds {
     slow: Vec<bool>,
     before: Vec<Before>,
+    /// Of a target that breaks down, how probable they are by their loads alone, as a logarithm.
+    by_load: Option<f64>,
 }
 
 /// The order that trials are in, and how often chance has it, where that is seldom.
 pub(crate) fn order(told: &[Told]) -> Option<(Order, f64)> {
     let mut kinds = Kinds::of(told);
     let (order, gain) = kinds.explained()?;
-    Some((order, kinds.by_chance(gain)?))
+    let by_chance = match kinds.by_load {
+        Some(by_load) => Some(kinds.at_most(order, gain, by_load)).filter(|at_most| *at_most <= RARE),
+        None => kinds.by_chance(gain),
+    };
+    Some((order, by_chance?))
 }
 
 /// The same where it is looked at once more: twice as many looks find as much by chance.
@@ -99,6 +110,7 @@ impl Kinds {
         Self {
             slow: told.iter().map(|one| one.is_slow).collect(),
             before: told.iter().map(|one| one.seen.before).collect(),
+            by_load: breaks(told.iter().map(|one| one.seen.loss_ratio())).then(|| by_load(told)),
         }
     }
 
@@ -159,6 +171,22 @@ impl Kinds {
         })
     }
 
+    /// How often chance has at most that an order is explained so well, where trials fail by their loads alone.
+    fn at_most(&self, order: Order, gain: f64, by_load: f64) -> f64 {
+        let of = |slow: bool| self.slow.iter().filter(|one| **one == slow).count();
+        let all = self.slow.len();
+        let (groups, places) = match order {
+            Order::Change(place) => (vec![place, all - place], all),
+            Order::Turns => (vec![of(true), of(false)], 1),
+            Order::CarryOver => (self.by_what_was_before().map(|(_, of)| of).to_vec(), 1),
+        };
+        // What is the likeliest share afterwards, of all shares before (Krichevsky and Trofimov 1981).
+        let cost = |of: &usize| 0.5 * libm::log(std::f64::consts::PI * (*of).max(1) as f64);
+        let shares: f64 = groups.iter().map(cost).sum();
+        let explained = gain + likelihood(of(true), all) - shares - libm::log(3.0 * places as f64);
+        libm::exp(by_load - explained).min(1.0)
+    }
+
     /// How often a random order is explained as well, where that is seldom: most are told after a few orders.
     fn by_chance(&mut self, gain: f64) -> Option<f64> {
         let too_many = (RARE * f64::from(ORDERS + 1)) as u32;
@@ -175,6 +203,22 @@ impl Kinds {
         }
         Some(f64::from(as_well + 1) / f64::from(ORDERS + 1))
     }
+}
+
+/// How probable it is, as a logarithm, that these are slow, where the share of those that are does not fall with the load: at most (an
+/// isotonic regression, as in Ayer and others 1955).
+fn by_load(told: &[Told]) -> f64 {
+    let mut told: Vec<&Told> = told.iter().collect();
+    told.sort_by(|one, other| one.seen.pps.total_cmp(&other.seen.pps));
+    let mut blocks: Vec<(usize, usize)> = Vec::new();
+    for at_one_load in told.chunk_by(|one, other| one.seen.pps == other.seen.pps) {
+        let mut last = (at_one_load.iter().filter(|one| one.is_slow).count(), at_one_load.len());
+        while let Some((slow, of)) = blocks.pop_if(|(slow, of)| *slow * last.1 >= last.0 * *of) {
+            last = (last.0 + slow, last.1 + of);
+        }
+        blocks.push(last);
+    }
+    blocks.into_iter().map(|(slow, of)| likelihood(slow, of)).sum()
 }
 
 /// Logarithm of the probability of so many of all, each as probable as they are often.

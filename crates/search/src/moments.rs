@@ -5,6 +5,7 @@
 use crate::explanation::ln_choose;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Rate, Trial};
+use std::time::Duration;
 
 /// So many trials achieve the goal at a load, or above it, before a failure there is a bad moment.
 const BORNE_OUT: usize = 3;
@@ -40,6 +41,8 @@ pub(crate) struct Moments(Vec<Moment>);
 #[derive(Clone, Debug)]
 struct Moment {
     load: Rate,
+    /// How long it was to be.
+    asked: Duration,
     /// What came through, in packets a second.
     through_pps: f64,
     offered: u64,
@@ -53,6 +56,7 @@ impl Moments {
         let seconds = trial.duration.as_secs_f64();
         self.0.push(Moment {
             load: trial.input.load,
+            asked: trial.input.duration,
             through_pps: if seconds > 0.0 { trial.forwarded as f64 / seconds } else { 0.0 },
             offered: trial.offered,
             lost: trial.lost(),
@@ -67,6 +71,9 @@ impl Moments {
     }
 
     fn caveat(&self, index: usize, goal: &Goal, outcome: &GoalOutcome) -> Option<Caveat> {
+        if let Some(late) = self.late(index, goal) {
+            return Some(late);
+        }
         let mut borne: Vec<Rate> =
             self.0.iter().filter(|one| !one.failed[index]).map(|one| one.load).collect();
         borne.sort_unstable_by(|one, other| other.cmp(one));
@@ -111,6 +118,41 @@ impl Moments {
         })
     }
 
+    /// That the last trials, several of them, failed a goal and let far less through than others did at loads as high, whether these
+    /// met it or not, and that no other one did: it is no matter of the load.
+    fn late(&self, index: usize, goal: &Goal) -> Option<Caveat> {
+        let more = |one: &Moment, other: &Moment| {
+            // A buffer lets more through of a shorter one.
+            other.load >= one.load && other.asked >= one.asked && other.through_pps > FAR * one.through_pps
+        };
+        let is_far = |one: &&Moment| {
+            let is_deep = one.failed[index] && FAR * one.through_pps < one.load.as_pps();
+            is_deep && self.0.iter().filter(|other| more(one, other)).count() >= BORNE_OUT
+        };
+        let far: Vec<&Moment> = self.0.iter().filter(is_far).collect();
+        let lowest = far.iter().map(|one| one.load).min()?;
+        // What was tried at lower loads since says nothing.
+        let such = self.0.iter().rev().filter(|one| one.load >= lowest);
+        let last = such.take_while(|one| is_far(one)).count();
+        let mut others: Vec<f64> = self
+            .0
+            .iter()
+            .filter(|one| far.iter().any(|slow| more(slow, one)))
+            .map(|one| one.through_pps)
+            .collect();
+        others.sort_unstable_by(|one, other| other.total_cmp(one));
+        (last >= LAST && last == far.len()).then(|| Caveat::BadMoments {
+            loss_ratio: goal.loss_ratio.as_f64(),
+            trials: last as u64,
+            good: others.len() as u64,
+            lowest_pps: lowest.as_pps(),
+            borne_pps: others[BORNE_OUT - 1],
+            decide: true,
+            last: true,
+            scattered: false,
+        })
+    }
+
     /// The doubt in place of that where trials at such loads lost as many packets as if each were lost with one probability.
     fn random_loss(&self, index: usize, goal: &Goal, lowest: Rate, borne: Rate) -> Option<Caveat> {
         let such = || self.0.iter().filter(|one| (lowest..=borne).contains(&one.load) && one.offered > 0);
@@ -152,7 +194,6 @@ mod tests {
     use super::*;
     use crate::{GoalResult, Irregular};
     use dropline_trial::{Ratio, TrialInput};
-    use std::time::Duration;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -231,6 +272,25 @@ mod tests {
             "a higher load was borne since"
         );
         assert!(!last(&[(700, 500)]).0, "one is a moment");
+    }
+
+    /// They are no lower than what was borne, and far above it no limit explains what they lost.
+    #[test]
+    fn that_the_last_ones_let_far_less_through_than_others_at_such_loads_is_told_of_the_limit_itself() {
+        let near = [(1000, 1000), (1010, 1003), (1005, 1002), (1012, 1003), (1001, 1001), (1008, 1002)];
+        let last = |after: &[(u64, u64)]| match said(&[&near[..], after].concat(), 1010) {
+            Some(Caveat::BadMoments { trials, last, decide, .. }) => Some((trials, last, decide)),
+            None => None,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(last(&[(1006, 700), (1005, 705), (1006, 702)]), Some((3, true, true)));
+        assert_eq!(
+            last(&[(1006, 700), (1005, 705), (900, 900)]),
+            Some((2, true, true)),
+            "below them, as probes"
+        );
+        assert_eq!(last(&[(1006, 700), (1005, 705), (1006, 1002)]), None, "it was a moment");
+        assert_eq!(last(&[(1500, 700), (1600, 705)]), None, "nothing else was tried there");
     }
 
     #[test]

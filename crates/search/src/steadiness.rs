@@ -5,7 +5,7 @@
 //! Each trial of which it is known found a [slow target or a fast one](crate::crossed). What [explains](crate::explanation) their
 //! order is looked for once, at the end of a search.
 
-use crate::crossed::{Before, Crossed, Seen, Told, median};
+use crate::crossed::{Before, Crossed, Seen, Told, breaks, median};
 use crate::explanation::{Order, order, order_once_more};
 use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
@@ -25,10 +25,18 @@ const OUT: f64 = 0.9;
 const WHOLE: f64 = 0.01;
 /// So many of both.
 const OUTAGES: usize = 2;
-/// So many standard deviations above the mean of ranks, and trials of which nothing came through are those of higher loads.
+/// A limit above which the target breaks down scatters by no more than this (a logistic distribution of the logarithm).
+const SCATTERS: [f64; 6] = [0.001, 0.003, 0.01, 0.03, 0.08, 0.15];
+/// Where trials fail at any load besides, that is so of such a share.
+const ANYWHERE: [f64; 6] = [0.01, 0.03, 0.07, 0.15, 0.3, 0.6];
+/// Loads at which the limit is looked for.
+const MIDDLES: usize = 24;
+/// And explains them so much better, as a logarithm of probabilities: chance has it once in two hundred times.
+const CLEARLY: f64 = 3.3;
+/// Elsewhere, so many standard deviations above the mean of ranks, and trials of which nothing came through are those of higher loads.
 const HIGHER: f64 = 2.0;
 /// And a limit that scatters explains them within this share of the load.
-const SCATTERS: f64 = 0.1;
+const NEAR: f64 = 0.1;
 /// So many trials that show what they let through are a group.
 const GROUP: usize = 3;
 /// And two groups are apart by more than so many times what most of either differ by.
@@ -107,17 +115,24 @@ impl Steadiness {
 }
 
 /// That of some trials nearly nothing came through, at loads of which others lost next to nothing: those of no higher loads are
-/// compared, of any length, for no buffer takes a whole trial. Where they are those of the higher loads, and close to one another, a
-/// limit that scatters explains them, above which the target breaks down.
+/// compared, of any length, for no buffer takes a whole trial. Of a target that breaks down, a limit that scatters explains them unless
+/// trials failed at any load besides; of one that shows at other loads what it lets through, only where they are those of the higher
+/// loads, and close to one another.
 fn outages(seen: &[Seen]) -> Option<Caveat> {
     let whole = || seen.iter().filter(|one| one.loss_ratio() <= WHOLE);
     let most = whole().map(|one| one.pps).fold(0.0, f64::max);
-    let out: Vec<&Seen> = seen.iter().filter(|one| one.loss_ratio() >= OUT && one.pps <= most).collect();
+    let is_out = |one: &&Seen| one.loss_ratio() >= OUT;
+    let out: Vec<&Seen> = seen.iter().filter(|one| is_out(one) && one.pps <= most).collect();
     let lowest = out.iter().map(|one| one.pps).min_by(f64::total_cmp)?;
     let good = whole().filter(|one| one.pps >= lowest).count();
-    let least = (1.0 - SCATTERS) * most;
-    let near: Vec<&Seen> = whole().filter(|one| one.pps > least).collect();
-    let is_limit = lowest > least && are_higher(&out, &near);
+    let is_limit = if breaks(seen.iter().map(Seen::loss_ratio)) {
+        let both = whole().chain(seen.iter().filter(is_out)).map(|one| (libm::log(one.pps), is_out(&one)));
+        !fail_anywhere(both.collect())
+    } else {
+        let least = (1.0 - NEAR) * most;
+        let near: Vec<&Seen> = whole().filter(|one| one.pps > least).collect();
+        lowest > least && are_higher(&out, &near)
+    };
     (out.len() >= OUTAGES && good >= OUTAGES && !is_limit).then(|| Caveat::Outages {
         trials: out.len() as u64,
         good: good as u64,
@@ -125,6 +140,27 @@ fn outages(seen: &[Seen]) -> Option<Caveat> {
         borne_pps: most,
         least_lost: out.iter().map(|one| one.loss_ratio()).fold(1.0, f64::min),
     })
+}
+
+/// Whether trials, logarithms of their loads and whether they failed, did so at any load, besides above a limit that scatters.
+fn fail_anywhere(mut trials: Vec<(f64, bool)>) -> bool {
+    trials.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let above = trials.last().map(|one| one.0 + 1.0);
+    let tried = trials.iter().step_by(trials.len().div_ceil(MIDDLES)).map(|one| one.0);
+    let middles: Vec<f64> = tried.chain(above).collect();
+    let likelihood = |middle: f64, scatter: f64, anywhere: f64| -> f64 {
+        let of = |(load, failed): &(f64, bool)| {
+            let meets = (1.0 - anywhere) / (1.0 + libm::exp((load - middle) / scatter));
+            libm::log(if *failed { 1.0 - meets } else { meets }.max(1e-12))
+        };
+        trials.iter().map(of).sum()
+    };
+    let best = |anywhere: f64| {
+        let all =
+            middles.iter().flat_map(|middle| SCATTERS.map(|scatter| likelihood(*middle, scatter, anywhere)));
+        all.fold(f64::NEG_INFINITY, f64::max)
+    };
+    ANYWHERE.map(best).into_iter().fold(f64::NEG_INFINITY, f64::max) > best(0.0) + CLEARLY
 }
 
 /// Whether some trials are those of higher loads, by the sum of their ranks (Mann and Whitney).
@@ -364,6 +400,18 @@ mod tests {
             let told = said(trials);
             assert!(matches!(told, Some(Caveat::Outages { .. })), "{number}: {told:?}");
         }
+    }
+
+    /// It does not break down above its limit: where it is overloaded far more, as much comes through as ever.
+    #[test]
+    fn stops_near_the_limit_are_outages_where_other_trials_show_what_it_lets_through() {
+        let near = |place: u64| 97_000 + 700 * (place % 4);
+        let stops = (0..32).map(|place| (near(place), if place % 8 < 3 { near(place) - 900 } else { 0 }));
+        let shows = [190_000, 130_000, 108_000].map(|pps| (pps, pps - 100_000));
+        let told = said(shows.into_iter().chain(stops.clone()));
+        assert!(matches!(told, Some(Caveat::Outages { trials: 12, .. })), "{told:?}");
+        let told = said(stops);
+        assert!(!matches!(told, Some(Caveat::Outages { .. })), "{told:?}");
     }
 
     /// Loads that fall, as those of a bisection may: only the later trial of a pair can be the worse one.

@@ -352,6 +352,31 @@ fn a_target_that_stays_the_same_is_hardly_ever_said_to_change() {
     are_seldom_doubted(&[Chooses::Credible], searches(2));
 }
 
+/// Above the limit of a trial nearly nothing comes through, and the limits scatter: loads that were too high are no slow moments, however
+/// long it is searched.
+#[test]
+fn a_target_that_breaks_down_above_a_limit_that_scatters_is_hardly_ever_said_to_change() {
+    let breaks: [(&str, Target); 3] = [
+        ("by half a per cent", |load, _, chance| broken(load, 0.005, chance)),
+        ("by a fiftieth", |load, _, chance| broken(load, 0.02, chance)),
+        ("by a ninth", |load, _, chance| broken(load, 0.11, chance)),
+    ];
+    let (mut doubted, mut all) = (0, 0);
+    for (budget_s, seeds) in [(36, searches(2)), (120, searches(2))] {
+        let searches = Searches { budget_s, waits_ms: 500, ..Searches::of(Chooses::Credible, seeds) };
+        doubted += breaks.map(|(name, target)| searches.said_of(name, target, OF_CHANGE)).iter().sum::<u64>();
+        all += seeds * breaks.len() as u64;
+    }
+    assert!(doubted <= most_of(all), "{doubted} of {all}, and {} may be", most_of(all));
+}
+
+/// What is lost of one that breaks down above a limit that scatters by so much.
+fn broken(load: Load<'_>, scatter: f64, chance: &mut ChaCha8Rng) -> Came {
+    let z: f64 = StandardNormal.sample(chance);
+    let is_above = load.pps > CAPACITY * (scatter * z).exp();
+    (if is_above { (0.96 * load.packets as f64) as u64 } else { 0 }, None)
+}
+
 /// The commonest limiter there is keeps a bucket of tokens: only the order of the trials is another one.
 #[test]
 fn what_trials_leave_to_one_another_is_hardly_ever_said_to_be_a_change() {

@@ -486,11 +486,12 @@ pub enum Caveat {
         loss_ratio: f64,
         /// How many failed so.
         trials: u64,
-        /// How many achieved the goal at the lowest of their loads, or above it.
+        /// How many achieved the goal at the lowest of their loads, or above it; or let far more through there.
         good: u64,
         /// The lowest of their loads, in packets a second.
         lowest_pps: f64,
-        /// The third highest of the loads that achieved the goal: three trials did at it or above, in packets a second.
+        /// The third highest of the loads that these achieved it at, or of what they let through: three did so much or more, in packets
+        /// a second.
         borne_pps: f64,
         /// Whether the limit is not known for them: the goal's upper bound is theirs, below that load, one of their loads
         /// failed each time, or they were the last ones.

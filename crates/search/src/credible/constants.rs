@@ -436,17 +436,14 @@ pub(super) mod goal_search {
     ///
     /// Unit: share of a loss ratio. Set by: time on `consistent`.
     pub(in super::super) const SHOWS_KNEE: f64 = 0.2;
-    /// So many trials are kept for that.
-    ///
-    /// Unit: trials. Set by: argued: one that passes asks for another.
-    pub(in super::super) const LOOKS: usize = 2;
     /// Systems that are asked what they expect of a trial.
     ///
     /// Unit: systems. Set by: cost.
     pub(in super::super) const BELIEVED_BY: usize = 60;
-    /// A trial that tells whether the target became faster is above the upper end by this share, and by twice as much each time that it meets the goal too.
+    /// A trial that tells whether the target became faster is above the upper end by this share, or where its trials scatter by twice
+    /// what they do, and by twice as much each time that it meets the goal too.
     ///
-    /// Unit: share of the load. Set by: argued: beyond the scatter of most targets, and below what matters.
+    /// Unit: share of the load. Set by: argued: beyond the scatter, and below what matters.
     pub(in super::super) const CHECK: f64 = 0.03;
     /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
     /// level says, and falls with this power.
@@ -503,11 +500,6 @@ pub(super) mod monotone {
     /// Unit: ln likelihood. Set by: coverage of `pauses`, `gradual`, `modes` and `outages` in 36 s and in 120 s: a half let
     /// `pauses` fall to two thirds in 120 s.
     pub(in super::super) const LESS_LIKELY: f64 = 0.6;
-    /// Trials deny an end at loads where the share of them that speaks against it is above this, as a share of what it is
-    /// at the truth.
-    ///
-    /// Unit: share. Set by: judged.
-    pub(in super::super) const DENIED: f64 = 0.5;
 }
 
 /// One goal.

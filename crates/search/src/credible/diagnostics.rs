@@ -6,6 +6,7 @@
 use super::constants::diagnostics::{
     CERTAIN, DRAWS, LEAST, MEMORY, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
 };
+use super::constants::model::FAR;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
 use super::particles::Particles;
@@ -104,9 +105,13 @@ pub(super) fn loss_expected(draws: &[Shape], log_load: f64, packets: f64) -> f64
     1.0 - at_most(draws, 0.0, packets, log_load, Normal::tables())
 }
 
-/// How probable it was, in the mean of what is believed, that a trial would lose less than it did, and no more.
+/// How probable it was, in the mean of what is believed, that a trial would lose less than it did, and no more; how much it is that
+/// was lost far above the knee is no matter of that.
 pub(super) fn loss_was_expected(draws: &[Shape], one: &Evidence) -> (f64, f64) {
     let at_most = |lost: f64| at_most(draws, lost, one.packets, one.log_load, Normal::tables());
+    if one.is_far() {
+        return (at_most(FAR * one.packets), 1.0);
+    }
     (if one.lost > 0.0 { at_most(one.lost - 1.0) } else { 0.0 }, at_most(one.lost))
 }
 

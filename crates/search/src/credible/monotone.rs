@@ -7,7 +7,7 @@
 //! is grows with the logarithm of the number of trials: loads are chosen by what trials showed, and a search that goes on
 //! until its ends look certain gives chance as many turns as it makes trials.
 
-use super::constants::monotone::{DENIED, LESS_LIKELY};
+use super::constants::monotone::LESS_LIKELY;
 
 /// Trials of one goal at one load (a logarithm): how many there were, and how many failed it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,19 +28,11 @@ pub(super) struct Monotone {
 pub(super) struct Possible {
     /// Between these every possible truth is; infinite where one may be beyond all trials.
     pub(super) ends: (f64, f64),
-    /// The lowest load from which on trials fail too often to make a lower end; infinite where there is none.
-    pub(super) fails_from: f64,
-    /// The highest load up to which they meet the goal too often to make an upper end; minus infinity where there is none.
-    pub(super) meets_to: f64,
 }
 
 impl Possible {
     /// Ends anywhere: trials deny nothing.
-    pub(super) const UNASKED: Self = Self {
-        ends: (f64::INFINITY, f64::NEG_INFINITY),
-        fails_from: f64::INFINITY,
-        meets_to: f64::NEG_INFINITY,
-    };
+    pub(super) const UNASKED: Self = Self { ends: (f64::INFINITY, f64::NEG_INFINITY) };
 }
 
 impl Monotone {
@@ -74,32 +66,12 @@ impl Monotone {
         let first = of_places.iter().position(is_possible).unwrap_or(0);
         let last = of_places.iter().rposition(is_possible).unwrap_or(of_places.len());
         let load = |place: Option<usize>| Some(self.loads.get(place?)?.log_load);
-        let shares = self.shares();
-        let fails = shares.iter().position(|share| *share > DENIED * exceed);
-        let meets = shares.iter().rposition(|share| 1.0 - share > DENIED * (1.0 - exceed));
         Possible {
             ends: (
                 load(first.checked_sub(1)).unwrap_or(f64::NEG_INFINITY),
                 load(Some(last)).unwrap_or(f64::INFINITY),
             ),
-            fails_from: load(fails).unwrap_or(f64::INFINITY),
-            meets_to: load(meets).unwrap_or(f64::NEG_INFINITY),
         }
-    }
-
-    /// The likeliest share of failures at each load, which never falls.
-    fn shares(&self) -> Vec<f64> {
-        let mut blocks: Vec<(Block, usize)> = Vec::new();
-        for &At { trials, bad, .. } in &self.loads {
-            let (mut last, mut loads) = (Block { trials, bad, before: 0.0 }, 1);
-            while let Some((block, number)) = blocks.pop_if(|(block, _)| block.is_above(&last)) {
-                (last, loads) = (block.with(&last), loads + number);
-            }
-            blocks.push((last, loads));
-        }
-        let shares =
-            blocks.iter().map(|(block, loads)| std::iter::repeat_n(block.bad / block.trials, *loads));
-        shares.flatten().collect()
     }
 }
 
@@ -198,10 +170,8 @@ mod tests {
     fn one_trial_at_an_end_is_too_few() {
         let nothing = of(&[], &[]);
         assert_eq!(nothing.ends, (f64::NEG_INFINITY, f64::INFINITY));
-        assert_eq!((nothing.fails_from, nothing.meets_to), (f64::INFINITY, f64::NEG_INFINITY));
         let step = of(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]);
         assert_eq!(step.ends, (3.0, 6.0), "two beyond it deny a place");
-        assert_eq!((step.fails_from, step.meets_to), (5.0, 4.0));
     }
 
     #[test]

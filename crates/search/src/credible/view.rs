@@ -168,11 +168,11 @@ impl View {
         let (min, max) = logs(range);
         let (lower, upper) = (self.lower.max(min), self.upper.min(max));
         let (least, most) = (self.possible.ends.0.max(min), self.possible.ends.1.min(max));
-        let (low, high) = (lower.min(self.possible.fails_from), upper.max(self.possible.meets_to));
         let step = |gap: f64, sure: f64| (INTO_GAP * gap.max(0.0)).min(sure.max(0.0));
+        // A load that is an end already denies nothing within it, however often it is tried.
         let gaps = [
-            (lower - least, low - step(low - least, low - self.sure.0)),
-            (most - upper, high + step(most - high, self.sure.1 - high)),
+            (lower - least, lower - step(lower - least, lower - self.sure.0)),
+            (most - upper, upper + step(most - upper, self.sure.1 - upper)),
         ];
         let (gap, load) = gaps.into_iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
         (gap > self.tolerance).then_some((gap / (upper - lower).max(1e-9), load))
@@ -277,7 +277,8 @@ impl View {
     }
 
     /// How it would become narrower in a search of which so much is `spent`, a trial being of such a `cost`; `None`
-    /// where an end is missing.
+    /// where an end is missing, or is no matter of how many trials there are: what is believed has ends that are guesses, or
+    /// trials put them much farther out.
     pub(super) fn outlook(
         &self,
         goal: &Goal,
@@ -285,7 +286,8 @@ impl View {
         spent: Duration,
         cost: Duration,
     ) -> Option<Outlook> {
-        let (lower, upper) = self.ends(range);
+        let is_sure = self.upper - self.lower < DOUBTED && self.excess(range).is_none();
+        let (lower, upper) = Some(self.ends(range)).filter(|_| is_sure)?;
         Some(Outlook::new(width(lower?, upper?), goal.width.as_f64(), spent, cost))
     }
 

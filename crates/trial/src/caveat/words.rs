@@ -455,8 +455,8 @@ impl fmt::Display for Caveat {
             }
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, last: true, .. } => write!(
                 f,
-                "the last {} at loads from {} on did not meet the goal of {}, though {good} before them did, three of \
-                 these at {} or more: the target became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
+                "the last {} at loads from {} on did not meet the goal of {}, and let far less through than {good} before them at \
+                 such loads or higher, three of which let {} or more through: the target became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
                 number_of(*trials, "trial"),
                 load(*lowest_pps),
                 goal(*loss_ratio),

@@ -3,28 +3,24 @@
 use super::super::choice;
 use super::super::constants::ends::MOST_LACKED;
 use super::super::constants::goal_search::{
-    CHECK, LAST, LEFT_ONE_IN, LOOKS, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
+    CHECK, LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
 };
-use super::super::constants::view::TRUSTED;
 use super::super::ends::Shown;
 use super::super::is_zero_loss;
 use super::super::particles::Particles;
 use super::super::view::{self, View};
-use super::GoalSearch;
+use super::{GoalSearch, Stage};
 use crate::Goal;
 use dropline_trial::Rate;
 
 impl GoalSearch {
     pub(super) fn best_load(&self, cloud: &Particles, left: usize) -> Option<Rate> {
-        if let Some(load) = self.not_plain(left) {
-            return Some(self.range.clamp(load));
-        }
         let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
         // Where all are settled, the last trial of all is such a one.
         let is_open = self.unsettled().next().is_some();
-        let asked = self.beyond().filter(|_| is_open && self.is_passed());
-        let last = || self.beyond().filter(|_| is_open && self.is_last(left));
-        if let Some(load) = asked.or_else(|| self.gap(left)).or_else(last) {
+        let last = self.beyond().filter(|_| is_open && self.is_last(left));
+        let asked = || self.beyond().filter(|_| is_open && self.is_passed());
+        if let Some(load) = last.or_else(|| self.not_plain(left)).or_else(asked).or_else(|| self.gap(left)) {
             return Some(self.range.clamp(load));
         }
         if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
@@ -118,11 +114,9 @@ impl GoalSearch {
         (self.met_since > 1 || self.is_passed()).then(|| self.beyond()).flatten()
     }
 
-    /// Whether the next trials are the last ones that can tell whether the target became faster.
+    /// Whether the next trial is the last one that can tell whether the target became faster.
     fn is_last(&self, left: usize) -> bool {
-        // Where an end is a guess, a trial little above it tells nothing.
-        let is_known = self.views.iter().all(|view| view.upper - view.lower < TRUSTED);
-        left <= LOOKS && self.met_since > 1 && is_known
+        left <= 1 && self.met_since > 1
     }
 
     /// A load above the highest upper end that is believed; where the last trials passed that already, it is farther above each
@@ -132,9 +126,15 @@ impl GoalSearch {
         let allowed = self.goals.iter().map(|goal| goal.loss_ratio).max()?;
         let (passed, failed) = self.fresh.met_and_failed(allowed.as_f64());
         let is_within = upper < view::logs(self.range).1 && self.trials >= SETTLING;
-        let above = upper + 2.0 * (passed - upper).max(0.5 * CHECK);
-        let load = if above < failed { above } else { 0.5 * (upper.max(passed) + failed) };
-        Rate::pps(libm::exp(load)).ok().filter(|_| is_within)
+        let scatter = match &self.stage {
+            Stage::Weighing(cloud) => cloud.scatter(0.5),
+            _ => 0.0,
+        };
+        let above = upper + 2.0 * (passed - upper).max(scatter).max(0.5 * CHECK);
+        let highest = upper.max(passed);
+        let load = if above < failed { above } else { 0.5 * (highest + failed) };
+        // What failed close above shows it already.
+        Rate::pps(libm::exp(load)).ok().filter(|_| is_within && failed - highest > CHECK)
     }
 
     /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.
