@@ -226,11 +226,13 @@ impl Credible {
             if let Some(probe) = self.probe_meanwhile() {
                 return Some(probe);
             }
+            let left = self.left(&self.inquiries[self.current]);
+            self.inquiries[self.current].leave_time(left);
             let inquiry = &self.inquiries[self.current];
             let rest = self.carry_over.next(inquiry.duration()).map(|input| self.within_range(input));
             self.made_for = if rest.is_some() { For::CarryOver } else { For::Inquiry };
             let is_open = self.carried_over != Some(self.current);
-            let wanted = rest.or_else(|| inquiry.next_trial(self.left(inquiry))).filter(|_| is_open);
+            let wanted = rest.or_else(|| inquiry.next_trial(left)).filter(|_| is_open);
             if wanted.is_some() && self.has_time(inquiry) {
                 return wanted;
             }

@@ -178,8 +178,13 @@ mod tests {
             );
             assert_eq!(within(&[goal]).unwrap(), goal.within);
         }
-        let several = ["p99<200us", "0"].map(|word| WrittenGoal::parse(word).unwrap());
-        assert!(within(&several).unwrap_err().to_string().contains("one bound on the delay"));
+        for (several, why) in [
+            (["p99<200us", "p99<1ms"], "one bound on the delay"),
+            (["p99<200us", "0"], "goals of a loss and goals of a delay"),
+        ] {
+            let several = several.map(|word| WrittenGoal::parse(word).unwrap());
+            assert!(within(&several).unwrap_err().to_string().contains(why), "{several:?}");
+        }
         assert_eq!(within(&[]).unwrap(), None);
     }
 

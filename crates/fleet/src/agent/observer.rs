@@ -52,6 +52,8 @@ struct Sending {
     sent: u64,
     /// Datagrams that had come here by then, whoever sent them.
     came: u64,
+    /// When it asked last.
+    asked: Instant,
     /// When last it had sent nothing more or something had come, and how many it had sent then.
     quiet: (Instant, u64),
 }
@@ -64,11 +66,14 @@ const NONE_COMES: Duration = Duration::from_secs(1);
 impl Arrivals {
     /// That nothing came of what an agent sent, for long, in words.
     fn none(&mut self, agent: &str, sent: u64, came: u64, now: Instant) -> Option<String> {
-        let sending = self.0.entry(agent.into()).or_insert(Sending { sent, came, quiet: (now, sent) });
-        if came > sending.came || sent <= sending.sent {
+        let sending =
+            self.0.entry(agent.into()).or_insert(Sending { sent, came, asked: now, quiet: (now, sent) });
+        // Who did not ask meanwhile may have sent it all just now.
+        let is_anew = now.duration_since(sending.asked) > NONE_COMES;
+        if is_anew || came > sending.came || sent <= sending.sent {
             sending.quiet = (now, sent);
         }
-        (sending.sent, sending.came) = (sent, came);
+        (sending.sent, sending.came, sending.asked) = (sent, came, now);
         let sent = sent.saturating_sub(sending.quiet.1);
         (sent >= FEW && now.duration_since(sending.quiet.0) > NONE_COMES)
             .then(|| format!("{} left for it one after the other, and none came", number_of(sent, "packet")))

@@ -551,6 +551,10 @@ pub(super) mod short_trials {
     ///
     /// Unit: trials. Set by: argued: steady targets take fewer.
     pub(in super::super) const MOST: usize = 40;
+    /// Whole ones are asked while there is time for so many: of a target with a buffer they have the limit to find yet.
+    ///
+    /// Unit: trials. Set by: judged.
+    pub(in super::super) const LEFT: usize = 8;
     /// Whole trials that must agree.
     ///
     /// Unit: trials. Set by: coverage of quiet targets.

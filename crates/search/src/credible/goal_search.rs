@@ -321,12 +321,23 @@ impl GoalSearch {
         self.first.cold_until(self.lowest(), cloud.scatter(0.5))
     }
 
-    /// Its time is over: what was seen while looking around is weighed, however little it is.
+    /// There is time for so many whole trials yet.
+    pub(super) fn leave_time(&mut self, left: usize) {
+        if self.is_weighing() {
+            self.short.leave_time(left);
+        }
+    }
+
+    /// Its time is over: what was seen while looking around is weighed, however little it is, and short trials that no whole
+    /// one bears out are forgotten.
     pub(super) fn settle(&mut self) {
         if let Stage::Locating(locate, seen) = &self.stage
             && !seen.is_empty()
         {
             self.begin_weighing(locate.bracket());
+        }
+        if !self.short.is_borne_out() {
+            self.be_brisk(false);
         }
     }
 

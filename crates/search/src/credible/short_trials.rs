@@ -3,7 +3,7 @@
 //! A steady target is found as well with a fifth of the time a trial. Two whole trials then have to agree with
 //! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
 
-use super::constants::short_trials::{AGREEING, DRAWS, FEWEST, MOST, SHORT, SURPRISE, WAITS};
+use super::constants::short_trials::{AGREEING, DRAWS, FEWEST, LEFT, MOST, SHORT, SURPRISE, WAITS};
 use super::diagnostics;
 use super::model::Evidence;
 use super::particles::Particles;
@@ -55,10 +55,19 @@ impl ShortTrials {
         }
     }
 
+    /// There is time for so many whole trials yet.
+    pub(super) fn leave_time(&mut self, left: usize) {
+        self.ask_whole_ones(left <= LEFT && matches!(self, Self::Trying { made: 1.. }));
+    }
+
     /// What was believed met a whole trial; `false` when they disagree.
     pub(super) fn meets(&mut self, believed: &Particles, whole: &Evidence) -> bool {
         let Self::Agreeing { met, surprises } = self else { return true };
         let Some(surprise) = diagnostics::surprise(&believed.sample(DRAWS), whole) else { return true };
+        // What is lost far above a knee, where another limit may begin, may deny what is believed and does not bear it out.
+        if whole.is_far() {
+            return surprise.abs() <= SURPRISE;
+        }
         *met += 1;
         *surprises += surprise;
         surprises.abs() <= SURPRISE * libm::sqrt(*met as f64)

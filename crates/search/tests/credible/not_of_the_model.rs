@@ -2,7 +2,7 @@
 //! trial, and answers that no target gives.
 
 use dropline_search::credible::Config;
-use dropline_search::{Credible, GoalOutcome, GoalResult, Limits, Preset, Search};
+use dropline_search::{Credible, Goal, GoalOutcome, GoalResult, Limits, Preset, Search};
 use dropline_trial::{Caveat, LoadRange, Rate, Trial, seed};
 use rand::Rng as _;
 use std::time::Duration;
@@ -18,20 +18,20 @@ fn search(
     seed: u64,
     lost: impl FnMut(f64, f64, f64) -> f64,
 ) -> (Vec<GoalOutcome>, Vec<Caveat>) {
-    search_within(Duration::from_secs(36), overhead, seed, lost)
+    search_within((Preset::Csit.goals(), 1e7), Duration::from_secs(36), overhead, seed, lost)
 }
 
 fn search_within(
+    (goals, highest): (Vec<Goal>, f64),
     budget: Duration,
     overhead: f64,
     seed: u64,
     mut lost: impl FnMut(f64, f64, f64) -> f64,
 ) -> (Vec<GoalOutcome>, Vec<Caveat>) {
-    let range = LoadRange::new(Rate::pps(1e3).unwrap(), Rate::pps(1e7).unwrap()).unwrap();
-    let config =
-        Config { goals: Preset::Csit.goals(), range, budget, level: 0.95, seed: seed::of_trial(77, seed) };
+    let range = LoadRange::new(Rate::pps(1e3).unwrap(), Rate::pps(highest).unwrap()).unwrap();
+    let config = Config { goals: goals.clone(), range, budget, level: 0.95, seed: seed::of_trial(77, seed) };
     let limits = Limits { budget: Some(budget), max_trials: None };
-    let mut search = Search::new(Box::new(Credible::new(config).unwrap()), Preset::Csit.goals(), limits);
+    let mut search = Search::new(Box::new(Credible::new(config).unwrap()), goals, limits);
     let mut now = 0.0;
     for number in 1.. {
         let Some(input) = search.next_trial() else { break };
@@ -79,6 +79,29 @@ fn a_buffer_that_whole_trials_alone_fill_is_found_by_whole_trials() {
                 narrow += usize::from(caveats.is_empty() && outcome.iter().all(is_narrow));
             }
             assert!(narrow as u64 >= SEEDS / 2, "{buffer} s, {overhead}: {narrow} of {SEEDS} are narrow");
+        }
+    }
+}
+
+/// Two ways with a buffer each, one of which bears twice as much: what whole trials lose far above both is what short ones led to
+/// expect, and says nothing of the buffer. Nor may a budget end before any whole trial is near the limit.
+#[test]
+fn a_short_search_of_two_ways_with_buffers_states_no_limit_that_short_trials_alone_bear() {
+    for buffer in [0.01, 0.04, 0.15] {
+        for overhead in [0.02, 0.1] {
+            for seed in 0..3 * SEEDS {
+                // So few packets that a short trial just says something.
+                let bears = LIMIT / (100.0 + 10.0 * seed as f64);
+                let lost = |pps: f64, seconds: f64, _| {
+                    let of = |limit: f64| (0.5 * (pps - limit) * seconds - 0.5 * buffer * bears).max(0.0);
+                    of(bears) + of(2.0 * bears)
+                };
+                let (limit, goals) =
+                    (bears * (1.0 + buffer), Preset::Csit.goals().into_iter().take(1).collect());
+                let within = Duration::from_secs(15);
+                let (outcome, _) = search_within((goals, 4.0 * limit), within, overhead, seed, lost);
+                assert!(!is_wrong_by(&outcome, limit, 0.003), "{buffer} s, {overhead}, {seed}: {outcome:?}");
+            }
         }
     }
 }
@@ -204,7 +227,8 @@ fn no_answers_of_a_target_make_a_search_fail() {
                 _ => (pps - LIMIT).max(0.0) * seconds,
             }
         };
-        let (outcome, _) = search_within(Duration::from_secs(12), 0.0, seed, lost);
+        let (outcome, _) =
+            search_within((Preset::Csit.goals(), 1e7), Duration::from_secs(12), 0.0, seed, lost);
         for one in outcome {
             let (lower, upper) = (one.lower.map(Rate::as_pps), one.upper.map(Rate::as_pps));
             assert!(lower.zip(upper).is_none_or(|(lower, upper)| lower <= upper), "{seed}: {one:?}");

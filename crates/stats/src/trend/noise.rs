@@ -26,12 +26,11 @@ const USUAL: f64 = 0.2;
 const WORTH: f64 = 40.0;
 /// of a row of so many; fewer of a shorter one, which cannot tell likeness from a change: then likeness is the safer guess.
 const LONG: f64 = 300.0;
-/// How much of what levels take of the likelihood counts (all of it is the restricted likelihood): so much in a row of
-const FIRST: f64 = 0.6;
-/// so many nights,
-const WEEK_AND_HALF: f64 = 10.0;
+/// How much of what levels take of the likelihood counts (all of it is the restricted likelihood): nothing in a row of so many nights,
+/// in which a level that doubles must be told though the nights before it rose,
+const FIRST: f64 = 18.0;
 /// more by one in so many nights, until a month,
-const RISES: f64 = 28.6;
+const RISES: f64 = 9.2;
 /// and from there less by one in so many
 const FALLS: f64 = 77.0;
 /// until nothing of it: false alarms of rows of 20 to 120 nights that are alike were the measure.
@@ -74,7 +73,7 @@ impl Noise {
     /// tell likeness from a change, most in those of a month.
     fn taken(&self, levels: &Levels, nights: usize) -> f64 {
         let nights = nights as f64;
-        let share = (FIRST + (nights - WEEK_AND_HALF) / RISES).min((UNTIL - nights) / FALLS).max(0.0);
+        let share = ((nights - FIRST) / RISES).min((UNTIL - nights) / FALLS).max(0.0);
         let of = |(start, end, _): (usize, usize, f64)| {
             let count = end - start;
             (count as f64 / self.inflation(count)).ln()
