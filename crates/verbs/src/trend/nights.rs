@@ -187,7 +187,7 @@ const USUAL: f64 = 0.4;
 
 /// Each night once: of searches that were made again far sooner than nights follow one another, and of the same commit, the one in
 /// the middle counts. A night that was bad five times is one bad night.
-fn of_one_night(nights: Vec<Night>, left_out: &mut Vec<LeftOutLine>) -> Vec<Night> {
+fn of_one_night(nights: &[Night], left_out: &mut Vec<LeftOutLine>) -> Vec<Night> {
     let mut gaps: Vec<i64> = nights.windows(2).map(|pair| pair[1].seconds - pair[0].seconds).collect();
     gaps.sort_unstable();
     let usual = gaps.get((USUAL * gaps.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(0);
@@ -224,7 +224,7 @@ impl Nights {
         let mut left_out = Vec::new();
         let of = |mut nights: Vec<Night>| {
             nights.sort_by(|one, other| (one.seconds, &one.source).cmp(&(other.seconds, &other.source)));
-            Self { nights: of_one_night(nights, &mut left_out) }
+            Self { nights: of_one_night(&nights, &mut left_out) }
         };
         let all = by_series.into_values().map(of).collect();
         (all, left_out)
