@@ -344,7 +344,11 @@ fn the_times_of_packets_come_and_go_with_their_record() {
     let said =
         bench.done(&["history", "prune", "nights", "--older-than=2030-01-01", "--yes", "--json"]).json();
     assert_eq!(said["removed"].as_array().unwrap().len(), 0, "{said}");
-    bench.done(&["trial", &service.target(), "--load=1kpps", "--duration=1s", "-q", "--history", "nights"]);
+    // The same trial of a later day: one that is made again may lack its delays on a busy machine, and then stands for less.
+    let lines = bench.read("t.jsonl");
+    let began = lines.split_once("\"started\":\"").unwrap().1.split('"').next().unwrap();
+    bench.write("again.jsonl", &lines.replace(began, "2037-03-01T00:00:00Z"));
+    add(&bench, &["again.jsonl"]);
     let pruned = bench.done(&["history", "prune", "nights", "--keep=1", "--yes", "--json"]).json();
     assert_eq!(pruned["removed"].as_array().unwrap().len(), 1, "{pruned}");
     assert!(!bench.path(&path).exists() && !bench.path(&format!("{path}.packets")).exists());
