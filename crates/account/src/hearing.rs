@@ -263,7 +263,8 @@ impl<'a> Hearing<'a> {
     /// Requests that may have come to no socket of the target's, in whose namespace replies come too, and meet no listener alike: all but
     /// those that were read there beside our own replies, or found no room, or wait.
     fn unheard(&self, space: &Space) -> u64 {
-        if space.role != Role::Both || self.outcome.one_way {
+        // What comes to a socket that was closed meets none.
+        if space.role != Role::Both || self.outcome.one_way || self.outcome.closed {
             return u64::MAX;
         }
         let came = [space.stack.in_errors, self.outcome.unread]

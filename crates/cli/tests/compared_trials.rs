@@ -71,3 +71,17 @@ fn what_is_not_known_of_the_target_neither_fails_nor_passes_it() {
     assert_eq!(compared.code, Some(3), "{}", compared.errors);
     assert!(codes(&compared.json()).contains(&"generator_limited"));
 }
+
+#[test]
+fn turns_of_what_has_no_delays_end_with_the_first_and_say_what_can_be_compared() {
+    let bench = Bench::new();
+    let words = ["compare", "--abba", "sim:noisy", "sim:soft", "--load=100kpps", "--duration=600s"];
+    let ended = bench.run(&[&words[..], &["-o", "ab.jsonl"]].concat());
+    assert_eq!(ended.code, Some(4), "{}{}", ended.text, ended.errors);
+    assert!(
+        ended.errors.contains("have no delays") && ended.errors.contains("dropline search"),
+        "{}",
+        ended.errors
+    );
+    assert_eq!(bench.read("ab.jsonl").matches("\"line\":\"trial\"").count(), 1);
+}

@@ -6,7 +6,7 @@
 mod command;
 
 use command::Bench;
-use dropline_trial::caveat::INVALIDATING;
+use dropline_trial::caveat::{DISTURBING, INVALIDATING};
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -211,6 +211,7 @@ fn made(name: &str) -> String {
         "record" => record(),
         "answers" => answers(),
         "invalidating" => codes(INVALIDATING),
+        "disturbing" => codes(DISTURBING),
         "denying" => codes(dropline_report::denying()),
         "targets" => fenced(&sections(&help("search"), &ELSEWHERE[..3])),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),

@@ -14,6 +14,7 @@ pub(super) enum Inference {
     Neighbour,
     Reason,
     Refused,
+    Shut,
     Trains,
 }
 
@@ -47,6 +48,10 @@ impl Inference {
                  send buffer did once the socket has waited for room, or what a program in front of the interface did: it was \
                  the one or the other"
             }
+            Self::Shut => {
+                "the target closed its socket, and the kernel counted as many packets that met none; other programs' may be among \
+                 them"
+            }
             Self::Trains => {
                 "packets left in trains, and below the socket the kernel counts a train as one packet"
             }
@@ -75,6 +80,9 @@ impl Hearing<'_> {
         }
         if self.outcome.closed {
             self.ledger.hear(self.target_space());
+            // What came once it was closed met no socket, whoever else was sent packets meanwhile.
+            let met_none = self.withheld.remove(&Place::NoListener).unwrap_or(0);
+            self.infer(Site::out(Place::NoListener), met_none, Inference::Shut);
             self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
         }
         for space in &self.grown.spaces {

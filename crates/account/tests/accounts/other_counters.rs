@@ -12,6 +12,18 @@ fn a_socket_that_was_closed_takes_what_remains() {
     assert_eq!((placed(&waiting), because(&waiting).len()), (vec![("unread", 4)], 0));
 }
 
+/// A target that ends in a trial: what comes then meets no socket, and the kernel counts it, however many datagrams other programs
+/// read in that namespace meanwhile.
+#[test]
+fn what_came_after_a_target_closed_its_socket_met_none_whatever_others_read() {
+    for others in [0, 30, 600, 6000] {
+        let stack = Stack { udp_read: 1540 + 1538 + others, no_ports: 1460, ..Stack::default() };
+        let grown = seen(in_stack(Role::Both, stack));
+        let found = account(&Outcome { closed: true, ..echo(3000, 1538) }, &grown);
+        assert_eq!(placed(&found), [("no_listener", 1460), ("unread", 2)], "{others}");
+    }
+}
+
 #[test]
 fn packets_in_trains_are_the_remainder_of_the_largest_place_that_counts_trains() {
     let stack = Stack { no_ports: 3, checksum_errors: 5, in_errors: 5, ..Stack::default() };

@@ -67,10 +67,10 @@ pub(super) fn cannot_write(path: &Path, why: &io::Error) -> Failure {
     let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
     match why.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
-            .advice("what was written before is kept: free some space and resume a search by --resume, or name a file \
+            .advice("what was written before is kept: free some space (a search then goes on by --resume), or name a file \
              elsewhere: -o FILE"),
         ErrorKind::FileTooLarge => failure
-            .advice("what was written before is kept: let files grow (ulimit -f unlimited) and resume a search by --resume"),
+            .advice("what was written before is kept: let files grow (ulimit -f unlimited); a search then goes on by --resume"),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             failure.advice("name a file elsewhere: -o FILE")
         }

@@ -82,9 +82,24 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
         wanted => Columns::wanted(&names, named, wanted).map_err(|why| why.at(number, &row))?,
     };
     let mut values = Values::default();
+    // A column of units beside the values: `12 us`.
+    let unit_beside = |row: &[String]| row.get(columns.value + 1).and_then(|word| unit(word.trim()));
+    let beside = unit_beside(&row);
     for (number, line) in rows {
         let fields = alike(&names, number, line, fields(number, line)?)?;
         let value = &fields[columns.value];
+        if let (Some(first), other) = (beside, unit_beside(&fields))
+            && other != beside
+        {
+            let first = unit_word(first);
+            let what = match other {
+                Some(other) => {
+                    format!("{value:?} is in {}, and the first value in {first}", unit_word(other))
+                }
+                None => format!("{value:?} has no unit, and the first value is in {first}"),
+            };
+            return Err(ImportError::Disagrees { line: number, what });
+        }
         let value = Decimal::parse(value).ok_or_else(|| no_value(number, value))?;
         let count = match columns.count.map(|count| &fields[count]) {
             Some(count) => count.parse().map_err(|_| ImportError::line(number, count, COUNT))?,
@@ -95,14 +110,17 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     }
     let name = &names[columns.value];
     let named_unit = unit(name).filter(|_| named);
-    if let (Some(asked), Some(says)) = (hints.unit_ns, named_unit)
-        && asked != says
+    let says = [("--unit", hints.unit_ns), ("the column beside it", beside)];
+    if let Some(says_so) = named_unit.or(beside)
+        && let Some((who, other)) =
+            says.into_iter().find(|(_, other)| other.is_some_and(|other| other != says_so))
+        && let Some(other) = other
     {
-        let what =
-            format!("the column {name:?} is in {}, and --unit says {}", unit_word(says), unit_word(asked));
+        let column = if named { format!("the column {name:?} is") } else { "values are".into() };
+        let what = format!("{column} in {}, and {who} says {}", unit_word(says_so), unit_word(other));
         return Err(ImportError::Disagrees { line: header, what });
     }
-    let unit_ns = hints.unit_ns.or(named_unit);
+    let unit_ns = hints.unit_ns.or(named_unit).or(beside);
     let mut imported = values.imported(unit_ns)?;
     imported.notes.extend(columns.note);
     Ok(imported)

@@ -61,6 +61,17 @@ pub struct OneSided {
     pub failure: Failure,
 }
 
+/// Said at the first turn, and not after ten minutes of them.
+fn without_delays(target: &str) -> Failure {
+    Failure::environment(format!(
+        "{}: its trials have no delays, and turns are compared by delays",
+        quoted_path(Path::new(target))
+    ))
+    .advice(
+        "compare two searches: dropline search each target with -o, then dropline compare A.jsonl B.jsonl",
+    )
+}
+
 impl Taken {
     /// The two sides as far as they were measured, with that doubt where turns are missing, and why they are.
     ///
@@ -192,7 +203,12 @@ impl Turns {
             taken.kept += usize::from(kept.is_ok());
             watcher.ended(&line, None);
             taken.record.trials.push(line);
-            taken.failure = kept.err().or_else(|| stopped.then(Failure::interrupted));
+            let has_none =
+                trial.forwarded > 0 && trial.delay.histogram.is_none() && trial.delay.negative == 0;
+            taken.failure = kept
+                .err()
+                .or_else(|| stopped.then(Failure::interrupted))
+                .or_else(|| has_none.then(|| without_delays(&target)));
             if taken.failure.is_some() {
                 break;
             }

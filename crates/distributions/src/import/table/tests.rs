@@ -218,3 +218,26 @@ fn a_rate_names_no_unit_of_time() {
     assert_eq!((unit("requests/s"), unit("bytes"), unit("us")), (None, None, Some(1000)));
     assert_eq!((unit("total_kb_s"), unit("time_per_s"), unit("total_s")), (None, None, Some(1_000_000_000)));
 }
+
+#[test]
+fn a_unit_in_a_column_of_its_own_is_that_of_the_values_and_no_other_takes_its_place() {
+    let read = |text: &str, unit_ns| {
+        let apart = looks(text).unwrap();
+        parse(text, apart, &Hints { unit_ns, ..Hints::default() })
+    };
+    for text in ["1 ms\n2 ms\n", "lat unit\n1 ms\n2 ms\n", "lat,unit\n1,ms\n2,ms\n"] {
+        let found = read(text, None).unwrap();
+        assert_eq!(found.counted.meaning().unit_ns, 1_000_000, "{text}");
+        assert!(!found.notes.iter().any(|note| note.contains("no unit")), "{:?}", found.notes);
+        assert!(read(text, Some(1_000_000)).is_ok(), "{text}");
+        let why = read(text, Some(1000)).map(|_| ()).unwrap_err().to_string();
+        assert!(why.contains("values") || why.contains("\"lat\""), "{why}");
+        assert!(why.contains("ms") && why.contains("--unit says us"), "{why}");
+    }
+    let mixed = read("lat,unit\n1,us\n2,ms\n", None).map(|_| ()).unwrap_err().to_string();
+    assert!(mixed.contains("line 3") && mixed.contains("in ms") && mixed.contains("in us"), "{mixed}");
+    let lacking = read("lat,unit\n1,us\n2,\n", None).map(|_| ()).unwrap_err().to_string();
+    assert!(lacking.contains("no unit"), "{lacking}");
+    let otherwise = read("lat_us,unit\n1,ms\n", None).map(|_| ()).unwrap_err().to_string();
+    assert!(otherwise.contains("the column beside it says ms"), "{otherwise}");
+}
