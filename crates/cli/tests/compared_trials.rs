@@ -79,7 +79,7 @@ fn turns_of_what_has_no_delays_end_with_the_first_and_say_what_can_be_compared()
     let ended = bench.run(&[&words[..], &["-o", "ab.jsonl"]].concat());
     assert_eq!(ended.code, Some(4), "{}{}", ended.text, ended.errors);
     assert!(
-        ended.errors.contains("have no delays") && ended.errors.contains("dropline search"),
+        ended.errors.contains("have no delays") && ended.errors.contains("two searches"),
         "{}",
         ended.errors
     );

@@ -64,12 +64,9 @@ pub struct OneSided {
 /// Said at the first turn, and not after ten minutes of them.
 fn without_delays(target: &str) -> Failure {
     Failure::environment(format!(
-        "{}: its trials have no delays, and turns are compared by delays",
+        "{}: its trials have no delays, and turns are compared by delays; two searches can be compared without them",
         quoted_path(Path::new(target))
     ))
-    .advice(
-        "compare two searches: dropline search each target with -o, then dropline compare A.jsonl B.jsonl",
-    )
 }
 
 impl Taken {
