@@ -306,7 +306,7 @@ fn fill(trial: &mut Trial, run: &Run, logged: Logged, slices: Option<u32>) {
         *window += 1;
     }
     let served = all.count();
-    let lost = told.max(run.due - served).min(run.due);
+    let lost = told.max(run.due.saturating_sub(served)).min(run.due);
     trial.duration = Duration::from_nanos(length_ns);
     trial.intended = Some(run.due);
     trial.offered = run.due;
