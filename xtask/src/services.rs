@@ -6,7 +6,7 @@ use crate::{Done, root};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -306,10 +306,12 @@ impl Bench {
             std::fs::File::create(self.directory.join(&name))
                 .map_err(|why| format!("cannot write {name}: {why}"))
         };
-        let unpacked = unpacked().join("usr/sbin");
-        let path =
-            [Path::new("/usr/sbin"), Path::new("/usr/bin"), &unpacked].map(|place| place.join(program));
-        let path = path.into_iter().find(|path| path.exists()).unwrap_or_else(|| program.into());
+        let roots = [PathBuf::from("/"), unpacked()];
+        let places = roots.iter().flat_map(|root| ["usr/sbin", "usr/bin"].map(|place| root.join(place)));
+        let path = places
+            .map(|place| place.join(program))
+            .find(|path| path.exists())
+            .unwrap_or_else(|| program.into());
         let mut command = Command::new(path);
         command.args(words).current_dir(&self.directory).stdin(Stdio::null());
         if command.get_program().to_string_lossy().contains("/unpacked/") {

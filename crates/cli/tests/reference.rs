@@ -1,4 +1,4 @@
-//! The pages below docs/reference say what the program says.
+//! The pages below docs/reference and docs/how-to say what the program says.
 //!
 //! What stands between `<!-- made: NAME -->` and `<!-- end -->` is made from the program's own tables. After a change
 //! to a flag, a table or the schema: `DROPLINE_BLESS=1 cargo test -p dropline --test reference`, and look at the diff.
@@ -236,7 +236,8 @@ fn anew(page: &str) -> String {
 #[test]
 fn the_reference_says_what_the_program_says() {
     let mut seen = 0;
-    for entry in std::fs::read_dir(root().join("docs/reference")).unwrap() {
+    let pages = ["docs/reference", "docs/how-to"].map(|place| std::fs::read_dir(root().join(place)).unwrap());
+    for entry in pages.into_iter().flatten() {
         let path = entry.unwrap().path();
         let page = std::fs::read_to_string(&path).unwrap();
         seen += page.matches("<!-- made: ").count();

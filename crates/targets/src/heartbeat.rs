@@ -296,9 +296,10 @@ mod tests {
         let mut opened = open(&host, port, &TrafficProfile::default(), opening()).unwrap();
         let input = TrialInput { load: Rate::pps(6_400.0).unwrap(), duration: Duration::from_millis(10) };
         let trial = opened.measurer.measure(input).unwrap();
-        // How many of the 64 left in time is up to this machine.
-        assert!((1..=64).contains(&trial.offered) && trial.forwarded == 0, "{trial:?}");
-        assert!(trial.caveats.iter().any(|caveat| caveat.code() == "not_stored"), "{:?}", trial.caveats);
+        let says = |code: &str| trial.caveats.iter().any(|caveat| caveat.code() == code);
+        // What did not leave in time on a busy machine is told as the generator's.
+        assert!(trial.offered == 64 || trial.offered > 0 && says("generator_limited"), "{trial:?}");
+        assert!(trial.forwarded == 0 && says("not_stored"), "{trial:?}");
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Known {
 
 /// What is known while bursts are sent, and so which one is next: the same trials lead to the same next one.
 #[derive(Clone, Debug)]
-struct Course {
+struct BurstSearch {
     repetitions: u32,
     pace: Pace,
     repetition: u32,
@@ -89,7 +89,7 @@ struct Course {
     step: u64,
 }
 
-impl Course {
+impl BurstSearch {
     fn of(plan: &BackToBackPlan) -> Self {
         Self {
             repetitions: plan.repetitions,
@@ -144,8 +144,7 @@ impl BackToBackPlan {
     ///
     /// # Errors
     /// If its header holds what no plan can.
-    pub fn of_record(record: &Record) -> Result<Option<Self>, Failure> {
-        let header = &record.header;
+    pub fn of_header(header: &Header) -> Result<Option<Self>, Failure> {
         let Some(BurstsLine { repetitions, rate_pps }) = header.bursts else { return Ok(None) };
         Ok(Some(Self {
             target: Target::of_record(&header.target)?,
@@ -194,7 +193,8 @@ pub fn back_to_back(
     watcher.opened(&header.target, header.target_note.as_deref());
     let keeper = Keeper::begin(output, &header)?;
     let (record, measurer) = (Record::begin(header), opened.measurer);
-    let run = Run { plan, record, keeper, measurer, course: Course::of(plan), at: Duration::ZERO, watcher };
+    let run =
+        Run { plan, record, keeper, measurer, search: BurstSearch::of(plan), at: Duration::ZERO, watcher };
     let finished = run.finish();
     match finished.failure {
         Some(why) if why.kind() == FailureKind::Usage && finished.record.trials.is_empty() => {
@@ -227,12 +227,12 @@ pub fn resume(
         return Ok(Finished { record, failure: None });
     }
     let (keeper, mut record) = Keeper::resume(path)?;
-    let (mut course, mut at) = (Course::of(plan), Duration::ZERO);
+    let (mut search, mut at) = (BurstSearch::of(plan), Duration::ZERO);
     for line in &record.trials {
         let trial = line.trial().map_err(|why| ReplayError::Trial { number: line.number, why }.of(path))?;
-        let frames = course.next().filter(|&frames| plan.input(frames) == trial.input);
-        let is_phase = line.phase.as_deref() == Some(&course.phase());
-        let said = frames.filter(|_| is_phase).map(|frames| course.learn(frames, &trial));
+        let frames = search.next().filter(|&frames| plan.input(frames) == trial.input);
+        let is_phase = line.phase.as_deref() == Some(&search.phase());
+        let said = frames.filter(|_| is_phase).map(|frames| search.learn(frames, &trial));
         if said != Some(!line.void) {
             return Err(ReplayError::Unasked(line.number).of(path));
         }
@@ -242,7 +242,7 @@ pub fn resume(
     let number = record.last_number().map_or(1, |number| number + 1);
     let opened = plan.target.open(&plan.profile, opening(conditions, number, watcher))?;
     watcher.opened(&record.header.target, opened.note.as_deref());
-    Ok(Run { plan, record, keeper, measurer: opened.measurer, course, at, watcher }.finish())
+    Ok(Run { plan, record, keeper, measurer: opened.measurer, search, at, watcher }.finish())
 }
 
 struct Run<'a> {
@@ -250,7 +250,7 @@ struct Run<'a> {
     record: Record,
     keeper: Keeper,
     measurer: AnyMeasurer,
-    course: Course,
+    search: BurstSearch,
     at: Duration,
     watcher: &'a mut dyn Watcher,
 }
@@ -292,16 +292,16 @@ impl Run<'_> {
     }
 
     fn run(&mut self) -> Result<(), Failure> {
-        while let Some(frames) = self.course.next() {
+        while let Some(frames) = self.search.next() {
             let input = self.plan.input(frames);
             let number = self.record.last_number().map_or(1, |number| number + 1);
-            let phase = self.course.phase();
+            let phase = self.search.phase();
             self.watcher.begins(number, input, &phase);
             let trial = self.measurer.measure(input).and_then(dropline_targets::whole)?;
             let header = &self.record.header;
             let line = TrialLine {
                 phase: Some(phase),
-                void: !self.course.learn(frames, &trial),
+                void: !self.search.learn(frames, &trial),
                 ..TrialLine::new(&trial, &header.target, &header.profile.arrival, Purpose::Trial, self.at)
             };
             self.at += trial.elapsed;

@@ -196,7 +196,6 @@ fn what_waits_for_a_neighbour_is_named_as_what_remains() {
     let out = Device { transmitted: 2, ..device("near") };
     let near = Space {
         neighbour_found: Some(false),
-        flow: None,
         ..space(Role::Near, Stack { transmitted: 200, ..Stack::default() }, vec![out])
     };
     let account = account(&echo(200, 0), &seen(near));

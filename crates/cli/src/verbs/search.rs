@@ -8,7 +8,7 @@ use crate::args::{FleetArgs, SearchArgs};
 use crate::fleet::Performers;
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use dropline_archive::record_file::{Output, read_record};
+use dropline_archive::record_file::{Output, read_header, read_record};
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::{AnswerLine, EndWord, Record, Study, Table};
 use dropline_targets::Target;
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
         return bursts(args, repetitions, words);
     }
     if let Some(path) = &args.resume
-        && let Some(plan) = BackToBackPlan::of_record(&read_record(path)?)?
+        && let Some(header) = read_header(path)
+        && let Some(plan) = BackToBackPlan::of_header(&header)?
     {
         return resumed_bursts(args, plan, path, words);
     }

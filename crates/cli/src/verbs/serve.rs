@@ -73,8 +73,8 @@ pub(crate) struct ServeArgs {
           conflicts_with_all = ["answer_all", "times"],
           value_parser = one_of(Reflector::ALL, Reflector::name, Reflector::about))]
     pub(crate) stamp: Option<Reflector>,
-    /// Send back at this interface, in the kernel (XDP), what comes for the address of --listen, and wants a reply: no socket, no process. As
-    /// root; gone with this program.
+    /// Answer packets of Dropline's own for the address of --listen in the kernel, at this interface (XDP). Needs root, and ends with
+    /// this program.
     #[arg(long, value_name = "IF", conflicts_with_all = ["stamp", "times"])]
     pub(crate) xdp: Option<String>,
     /// Print the counts as one JSON object.

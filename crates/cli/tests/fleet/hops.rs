@@ -152,6 +152,12 @@ fn dropped_by_rule(namespace: &Namespace) -> u64 {
 
 const CONSENTS: &str = "may = [\"observe\"]\nconsents = [\"10.78.2.2:7007\"]\n";
 
+/// `west` may send at the target.
+fn allow_west(fleet: &Fleet) {
+    let words = ["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET];
+    grant(fleet, "grant", &words);
+}
+
 fn trial(fleet: &Fleet, world: &World, words: &[&str]) -> super::command::Ended {
     let target = format!("udp://{TARGET}");
     let first =
@@ -165,11 +171,7 @@ fn trial(fleet: &Fleet, world: &World, words: &[&str]) -> super::command::Ended 
 fn each_lost_packet_has_its_host_and_its_place() {
     let Some(world) = World::new() else { return };
     let fleet = world.fleet(CONSENTS);
-    grant(
-        &fleet,
-        "grant",
-        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
-    );
+    allow_west(&fleet);
     // The router lets a part pass, the bridge behind it, which nobody observes, drops some, and the target's socket is small.
     world
         .router
@@ -223,11 +225,7 @@ fn came_to(world: &World) -> u64 {
 fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
     let Some(world) = World::new() else { return };
     let fleet = world.fleet("may = [\"observe\"]\nconsents = [\"10.78.2.2:7008\"]\n");
-    grant(
-        &fleet,
-        "grant",
-        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
-    );
+    allow_west(&fleet);
     let service = Slow::at(&world.target, Duration::ZERO);
     let refused = |words: &[&str], why: &str| {
         let before = came_to(&world);
@@ -251,11 +249,7 @@ fn nothing_leaves_for_another_host_whose_own_agent_does_not_consent() {
     let ended = trial(&fleet, &world, &[&there[..], &["-o", "-"]].concat());
     assert!(ended.code == Some(4) && ended.errors.contains("there is no grant"), "{}", ended.errors);
     assert_eq!(came_to(&world), before, "consent is no grant");
-    grant(
-        &fleet,
-        "grant",
-        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
-    );
+    allow_west(&fleet);
     // Another agent is believed of that address, and this one of another address.
     let config = fleet.bench.read("fleet/agent.toml");
     let stranger = believing(&believing(&config, "router", TARGET), "target", "10.78.2.3:7007");
@@ -309,11 +303,7 @@ fn goes_on_after(
 fn load_ends_with_the_consent_of_the_targets_host() {
     let Some(world) = World::new() else { return };
     let mut fleet = world.fleet(CONSENTS);
-    grant(
-        &fleet,
-        "grant",
-        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
-    );
+    allow_west(&fleet);
     let service = Slow::at(&world.target, Duration::ZERO);
     // A few frames are the kernels' own: neighbours ask for one another.
     let has_ended =
@@ -411,11 +401,7 @@ impl Drop for Strays {
 fn what_others_lose_on_the_way_and_what_is_lost_on_the_way_back_is_told_apart() {
     let Some(world) = World::new() else { return };
     let fleet = world.fleet(CONSENTS);
-    grant(
-        &fleet,
-        "grant",
-        &["--key", "fleet/issuer.nk", "--agent", "west", "--max-pps", "20000", "--target", TARGET],
-    );
+    allow_west(&fleet);
     let service = Slow::at(&world.target, Duration::ZERO);
     let once = |expected: &str, dropped: &dyn Fn() -> u64| {
         let before = dropped();

@@ -65,7 +65,7 @@ fn a_search_finds_where_both_directions_hold_and_tells_each_ones_own_limit() {
     let [_, east] = shapers.map(|(_, _, bytes)| (bytes + 15_000.0 + 3_000.0) / 106.0);
     let words =
         ["search", &target, "--packet=64B", "--goal=0", "--min-load=2kpps", "--max-load=40kpps", BOTH];
-    let ended = bench.run(&[&words[..], &["--budget=15s", "-o", "r.jsonl"]].concat());
+    let ended = bench.run(&[&words[..], &["--budget=25s", "-o", "r.jsonl"]].concat());
     assert!(matches!(ended.code, Some(0 | 3)), "{}", ended.errors);
     let record = bench.read("r.jsonl");
     let mut held = [0.0_f64; 2];

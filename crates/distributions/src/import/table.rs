@@ -83,7 +83,10 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     };
     let mut values = Values::default();
     // A column of units beside the values: `12 us`.
-    let unit_beside = |row: &[String]| row.get(columns.value + 1).and_then(|word| unit(word.trim()));
+    let unit_beside = |row: &[String]| {
+        let word = row.get(columns.value + 1)?.trim();
+        unit(word).filter(|_| word.chars().all(char::is_alphabetic))
+    };
     let beside = unit_beside(&row);
     for (number, line) in rows {
         let fields = alike(&names, number, line, fields(number, line)?)?;
@@ -110,17 +113,17 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     }
     let name = &names[columns.value];
     let named_unit = unit(name).filter(|_| named);
-    let says = [("--unit", hints.unit_ns), ("the column beside it", beside)];
-    if let Some(says_so) = named_unit.or(beside)
-        && let Some((who, other)) =
-            says.into_iter().find(|(_, other)| other.is_some_and(|other| other != says_so))
-        && let Some(other) = other
+    let own = named_unit.or(beside);
+    let others = [("the column beside it", beside), ("--unit", hints.unit_ns)];
+    let mut others = others.into_iter().filter_map(|(who, unit)| Some((who, unit?)));
+    if let Some(own) = own
+        && let Some((who, other)) = others.find(|(_, other)| *other != own)
     {
         let column = if named { format!("the column {name:?} is") } else { "values are".into() };
-        let what = format!("{column} in {}, and {who} says {}", unit_word(says_so), unit_word(other));
+        let what = format!("{column} in {}, and {who} says {}", unit_word(own), unit_word(other));
         return Err(ImportError::Disagrees { line: header, what });
     }
-    let unit_ns = hints.unit_ns.or(named_unit).or(beside);
+    let unit_ns = hints.unit_ns.or(own);
     let mut imported = values.imported(unit_ns)?;
     imported.notes.extend(columns.note);
     Ok(imported)

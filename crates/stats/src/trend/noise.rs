@@ -33,7 +33,7 @@ const FIRST: f64 = 18.0;
 const RISES: f64 = 9.2;
 /// and from there less by one in so many
 const FALLS: f64 = 77.0;
-/// until nothing of it: false alarms of rows of 20 to 120 nights that are alike were the measure.
+/// until nothing of it: false alarms of rows of 30 to 120 nights that are alike were the measure.
 const UNTIL: f64 = 130.0;
 /// Of longer rows the latest nights tell how alike neighbours are.
 const ENOUGH: usize = 1200;

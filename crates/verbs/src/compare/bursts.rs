@@ -6,6 +6,7 @@ use dropline_failure::Failure;
 use dropline_record::{BackToBackLine, BurstsSideLine, CaveatLine, ComparedBursts, Record};
 use dropline_stats::compare::{SMALLEST_EFFECT, Verdict};
 use dropline_stats::limits::{Limit, Moved, moved};
+use dropline_trial::number_of;
 use std::path::Path;
 
 const ESTIMATOR: &str = "mean of B's longest bursts as a multiple of A's; on logarithms the facing halves of both intervals are added in \
@@ -100,8 +101,9 @@ pub fn compare(a: &Bursts, b: &Bursts, smallest_effect: Option<f64>) -> Result<C
     for side in [a, b] {
         if side.found.unanswered > 0 {
             let text = format!(
-                "{}: {} repetitions ended before the longest burst was known, as the sender paused again and again",
-                side.name, side.found.unanswered
+                "{}: {} ended before the longest burst was known, as the sender paused again and again",
+                side.name,
+                number_of(side.found.unanswered, "repetition")
             );
             caveats.push(CaveatLine::said("bursts_unanswered", text));
         }

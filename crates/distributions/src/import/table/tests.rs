@@ -234,6 +234,8 @@ fn a_unit_in_a_column_of_its_own_is_that_of_the_values_and_no_other_takes_its_pl
         assert!(why.contains("values") || why.contains("\"lat\""), "{why}");
         assert!(why.contains("ms") && why.contains("--unit says us"), "{why}");
     }
+    let word = read("lat,what\n1,rtt_ms\n2,ping\n", None).unwrap();
+    assert_eq!(word.counted.meaning().unit_ns, 1000, "a name that ends as a unit does is none");
     let mixed = read("lat,unit\n1,us\n2,ms\n", None).map(|_| ()).unwrap_err().to_string();
     assert!(mixed.contains("line 3") && mixed.contains("in ms") && mixed.contains("in us"), "{mixed}");
     let lacking = read("lat,unit\n1,us\n2,\n", None).map(|_| ()).unwrap_err().to_string();
