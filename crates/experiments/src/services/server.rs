@@ -475,10 +475,11 @@ impl Running {
         rival.stated(&said).ok_or_else(none)
     }
 
-    /// What this very program says of it.
+    /// What this very program says of it, on the last CPU as all that ask: on the service's own it would take time that
+    /// the service has for answers while others ask.
     fn dropline(&self, words: &[&str], stop: &AtomicBool) -> Result<Value, Failure> {
         let program = std::env::current_exe().map_err(Failure::environment)?;
-        let mut command = Command::new(program);
+        let mut command = pinned(&last_cpu(), &program);
         command
             .arg(words[0])
             .arg(self.filled(self.service.target))
