@@ -130,10 +130,13 @@ fn no_crate_module_or_file_is_a_bag() {
     }
 }
 
-/// The words that a reader must not meet, by the table of GLOSSARY.md.
-fn avoided() -> Vec<String> {
+/// The head of the table of words that no text of ours has.
+const EVERYWHERE: &str = "| use | avoid |";
+
+/// The words that a reader must not meet, by the table of GLOSSARY.md with this head.
+fn avoided(head: &str) -> Vec<String> {
     let glossary = std::fs::read_to_string(root().join("GLOSSARY.md")).unwrap();
-    let table = glossary.split("| use | avoid |").nth(1).expect("the table of words to avoid");
+    let table = glossary.split(head).nth(1).expect("a table of words to avoid");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let words = rows.flat_map(|row| row.split('|').nth(2).unwrap().split(','));
     words.map(|word| word.trim().to_owned()).collect()
@@ -207,7 +210,7 @@ fn the_literals_of_a_text_are_found() {
 
 #[test]
 fn help_and_errors_have_none_of_the_words_to_avoid() {
-    let avoided = avoided();
+    let avoided = avoided(EVERYWHERE);
     assert!(avoided.len() > 6, "only {avoided:?} are avoided: the check reads nothing");
     let mut seen = 0;
     let mut wrong = Vec::new();
@@ -285,4 +288,120 @@ fn a_number_has_its_noun_from_number_of_so_that_one_of_a_thing_is_no_plural() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The documents that a user reads.
+fn pages() -> Vec<std::path::PathBuf> {
+    let parts = ["docs/how-to", "docs/reference", "docs/explanation"];
+    let alone = ["README.md", "docs/README.md", "docs/tutorial.md"].map(|name| root().join(name));
+    parts.iter().flat_map(|part| files(&root().join(part), "md")).chain(alone).collect()
+}
+
+/// The sentences of a document: of its headings, paragraphs, items of lists and cells of tables. Code is left out, or one word where it
+/// is in a sentence, and so is what is made from the program's own tables.
+fn sentences(document: &str) -> Vec<String> {
+    let mut parts = document.split("<!-- made: ");
+    let first = parts.next().unwrap_or_default();
+    let by_hand = parts.map(|part| part.split_once("<!-- end -->").map_or("", |(_, rest)| rest));
+    let text: String = std::iter::once(first).chain(by_hand).collect();
+    let mut blocks = vec![String::new()];
+    let (mut is_fenced, mut is_code) = (false, false);
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        is_fenced ^= is_fence;
+        let last = blocks.len() - 1;
+        // Four blanks behind an empty line: code, as long as it is so far to the right.
+        is_code = line.starts_with("    ") && (is_code || blocks[last].is_empty());
+        let words = line.trim_start();
+        let number = words.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_item = number.len() < words.len() && number.starts_with(". ");
+        let begins = is_item || ["#", "- ", "|"].iter().any(|begin| words.starts_with(begin));
+        let is_prose = !(is_fence || is_fenced || is_code || words.is_empty());
+        if !is_prose || begins {
+            blocks.push(String::new());
+        }
+        if !is_prose {
+            continue;
+        }
+        if let Some(row) = words.strip_prefix('|') {
+            blocks.extend(row.split('|').map(str::to_owned));
+            blocks.push(String::new());
+        } else if let Some(block) = blocks.last_mut() {
+            *block += &format!("{} ", words.trim_end());
+        }
+    }
+    blocks.iter().flat_map(|block| in_sentences(&plain(block))).collect()
+}
+
+/// A block without what is in backticks, and without where its links lead.
+fn plain(block: &str) -> String {
+    let code = block.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "code" });
+    let text: String = code.collect();
+    let mut links = text.split("](");
+    let first = links.next().unwrap_or_default().to_owned();
+    links.fold(first, |text, link| text + link.split_once(')').map_or("", |(_, rest)| rest))
+}
+
+fn in_sentences(block: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for word in block.split_whitespace() {
+        let last = found.len() - 1;
+        found[last] += &format!("{word} ");
+        if word.trim_end_matches(['"', '*', ')', '_']).ends_with(['.', '!', '?']) {
+            found.push(String::new());
+        }
+    }
+    found
+}
+
+#[test]
+fn the_sentences_of_a_document_are_found() {
+    let page = "# A head\n\nOne `a. b` and\n[two](x.md). Three!\n\n```text\nnone. of it\n```\n\n    nor this\n    one\n\n- four\n  goes on\n\
+                | five | six. Seven |\n<!-- made: x -->\nmade.\n<!-- end -->\n10. eight";
+    let found = sentences(page).into_iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty());
+    let expected = [
+        "# A head",
+        "One code and [two.",
+        "Three!",
+        "- four goes on",
+        "five",
+        "six.",
+        "Seven",
+        "10.",
+        "eight",
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn documents_have_none_of_the_words_to_avoid() {
+    let avoided = [avoided(EVERYWHERE), avoided("| use | avoid in documents |")].concat();
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        for sentence in sentences(&std::fs::read_to_string(&page).unwrap()) {
+            seen += 1;
+            wrong.extend(
+                met(&sentence, &avoided).map(|word| format!("{}: {word}: {sentence}", page.display())),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{} sentences:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 1500, "only {seen} sentences were read");
+}
+
+#[test]
+fn no_sentence_of_a_document_has_more_than_60_words() {
+    let (mut longest, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        for sentence in sentences(&std::fs::read_to_string(&page).unwrap()) {
+            let words =
+                sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+            longest = longest.max(words);
+            if words > 60 {
+                wrong.push(format!("{}: {words} words: {sentence}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(longest > 25, "the longest sentence has {longest} words: the check reads nothing");
 }
