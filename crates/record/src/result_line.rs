@@ -206,6 +206,11 @@ impl AnswerLine {
         }
     }
 
+    /// How far its bounds are apart, packets a second; without one of them, endless.
+    pub fn span(&self) -> f64 {
+        self.lower_pps.zip(self.upper_pps).map_or(f64::INFINITY, |(lower, upper)| upper - lower)
+    }
+
     /// The search was broken off: whatever was believed then is no answer, and bounds are what was known.
     pub fn leave_unfinished(&mut self) {
         if !self.is_generators() {

@@ -3,15 +3,15 @@
 mod searches;
 
 use dropline_archive::record_file::{Output, read_record};
-use dropline_record::{BROKEN, EndWord, Record};
-use dropline_search::Limits;
-use dropline_verbs::observer::Unwatched;
+use dropline_record::{BROKEN, EndWord, Record, TrialLine};
+use dropline_search::{Limits, Search};
+use dropline_verbs::observer::{Unwatched, Watcher};
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::search::Conditions;
 use searches::{file, plan, resume, search};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A program that forwards a million packets a second, and does as it is told at a trial, until it is mended.
@@ -136,6 +136,43 @@ fn each_way_to_end_has_its_own_word_and_no_other_reason_is_given() {
             assert!(text(&cut).contains("was killed"), "{}", text(&cut));
         }
     }
+}
+
+/// Stops a search after so many trials.
+struct Stopping {
+    after: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Watcher for Stopping {
+    fn ended(&mut self, trial: &TrialLine, _search: Option<&Search>) {
+        self.stop.store(trial.number >= self.after, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_tells_no_less_than_was_known_after_its_last_trial() {
+    let mut unborne = 0;
+    for after in [4, 7, 10, 13, 16] {
+        let (directory, path) = file();
+        // A simulation is over before anybody could stop it.
+        let plan = plan(&program(directory.path(), 1, "pass"), "credible", &["0", "0.5%"]);
+        let stop = Arc::new(AtomicBool::new(false));
+        let conditions = Conditions { stop: Arc::clone(&stop), ..Conditions::default() };
+        let mut watcher = Stopping { after, stop };
+        dropline_verbs::search::search(&plan, &Output::File(path.clone()), &conditions, &mut watcher)
+            .unwrap();
+        let kept = read_record(&path).unwrap();
+        assert!(kept.result.as_ref().unwrap().interrupted, "{after}");
+        let last = kept.trials.last().unwrap();
+        for (answer, bounds) in kept.answers().unwrap().iter().zip(&last.bounds) {
+            let (Some(lower), Some(upper)) = (bounds.lower_pps, bounds.upper_pps) else { continue };
+            assert!(answer.span() <= upper - lower, "{after}: {answer:?}, {bounds:?}");
+            unborne += u32::from(answer.is_unfinished());
+        }
+        assert!(resume(&plan, &path).unwrap().failure.is_none(), "{after}");
+    }
+    assert!(unborne > 0, "some rest on short trials alone: {unborne}");
 }
 
 #[test]
