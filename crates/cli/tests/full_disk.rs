@@ -123,9 +123,9 @@ fn what_is_said_of_a_full_disk_is_so_of_that_verb_and_of_what_fitted() {
     let trial = format!("trial {a} --load=40kpps --duration=500ms");
     let watch = format!("watch --port {port} --duration=300ms");
     let compare = format!("compare --abba {a} {b} --duration=2s --load=1kpps");
-    // One page holds the header and no trial; of the last one, all but the times of packets.
+    // One page holds the header and no trial, but of a watch that heard nothing; what is whole lacks the times of packets.
     for (verb, pages, is_whole) in
-        [(&trial, 1, false), (&watch, 1, false), (&compare, 1, false), (&trial, 16, true)]
+        [(&trial, 1, false), (&watch, 1, true), (&compare, 1, false), (&trial, 16, true)]
     {
         let bench = Bench::new();
         let script = format!(
@@ -145,7 +145,7 @@ fn what_is_said_of_a_full_disk_is_so_of_that_verb_and_of_what_fitted() {
                 assert_eq!(bench.read("left"), "r.jsonl\n", "half of the times is of no use");
                 assert!(words.contains("the record is whole; the times of its packets alone"), "{words}");
                 assert!(!text.contains("dropline explain"), "what would fail is not advised: {text}");
-                assert!(bench.read("report").contains("forwarded"));
+                assert!(!bench.read("report").is_empty());
                 assert!(bench.read("why").contains("which is not there"), "{}", bench.read("why"));
             }
         }

@@ -155,7 +155,16 @@ fn a_program_of_a_record_runs_only_when_it_is_typed_again() {
 fn a_file_of_a_record_that_is_not_beside_it_is_opened_only_when_it_is_typed_again() {
     let bench = Bench::new();
     ["a", "b"].iter().for_each(|name| std::fs::create_dir(bench.path(name)).unwrap());
-    bench.done(&["search", "sim:soft", "--algorithm=mlr", "--max-trials=9", "-q", "-o", "a/trials.jsonl"]);
+    bench.done(&[
+        "search",
+        "sim:soft",
+        "--algorithm=binary",
+        "--goal=0,width=0.01%",
+        "--max-trials=9",
+        "-q",
+        "-o",
+        "a/trials.jsonl",
+    ]);
     let target = "replay:a/trials.jsonl";
     for (record, is_beside) in [("a/r.jsonl", true), ("b/r.jsonl", false)] {
         bench.done(&["search", target, "--max-trials=2", "-q", "-o", record]);
