@@ -45,8 +45,8 @@ pub fn resume(
     }
     let goes_on = search.next_trial().is_some();
     // What their number ended says nothing of what more time would tell: where more trials are allowed, it has to.
-    let is_stated = record.ended_by() != Some(EndWord::MaxTrials)
-        || plan.limits.max_trials.is_some_and(|most| search.trials() >= most);
+    let by_number = |limits: Limits| limits.max_trials.is_some_and(|most| search.trials() >= most);
+    let is_stated = !by_number(limits) || by_number(plan.limits);
     if record.is_finished() && !goes_on && is_stated {
         // More was allowed, and nothing more is wanted.
         let record = read_record(path)?;
