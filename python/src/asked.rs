@@ -61,7 +61,10 @@ impl Asked {
     ) -> Result<(SearchPlan, Option<Rate>), Failure> {
         target.consent(&Targets::default())?;
         let asked = self.arguments()?;
-        let replayed = target.replayed().and_then(|record| SearchPlan::of_record(&record).ok());
+        let replayed = target
+            .replayed()
+            .zip(target.file())
+            .and_then(|(record, path)| SearchPlan::of_record(&record, path).ok());
         let question = asked.question(replayed.as_ref())?;
         let mut profile = TrafficProfile::default();
         profile.drain = question.preset.map_or(profile.drain, |preset| preset.drain());

@@ -84,7 +84,7 @@ fn perform(
     mut conditions: Conditions,
 ) -> Result<Finished, Failure> {
     if let Some(path) = from {
-        let mut plan = SearchPlan::of_record(&read_record(&path)?)?;
+        let mut plan = SearchPlan::of_record(&read_record(&path)?, &path)?;
         plan.target = target;
         asked.limit(&mut plan.limits)?;
         return resume(&plan, &path, &conditions, &mut Unwatched);

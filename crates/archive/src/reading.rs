@@ -10,7 +10,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -204,6 +204,24 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
 /// As [`bytes`], and if it is no file: then it is not opened.
 pub fn file_bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
     if std::fs::metadata(path)?.is_file() { bytes(path, most) } else { Err(Unread::NoFile) }
+}
+
+/// Whether a file is one of a directory or of those below it, wherever links lead, and no part of its name from there on is hidden:
+/// programs read such files by themselves, shells among them.
+pub fn lies_in(directory: &Path, file: &Path) -> bool {
+    // Where the part of it leads that exists; a link may lead nowhere.
+    let really =
+        |path: PathBuf| path.ancestors().find(|part| part.symlink_metadata().is_ok())?.canonicalize().ok();
+    let is_shown = |part: Component<'_>| !part.as_os_str().as_encoded_bytes().starts_with(b".");
+    let Some((directory, file)) = directory.canonicalize().ok().zip(really(Path::new(".").join(file))) else {
+        return false;
+    };
+    file.strip_prefix(directory).is_ok_and(|below| below.components().all(is_shown))
+}
+
+/// The same of a file that a record names, and of the directory in which that record is.
+pub fn lies_beside(record: &Path, file: &Path) -> bool {
+    lies_in(&Path::new(".").join(record.parent().unwrap_or(record)), file)
 }
 
 /// A file's text.

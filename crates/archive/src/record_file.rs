@@ -11,7 +11,8 @@ use dropline_record::{Header, LimitsLine, PacketFile, Record, ResultLine, TrialL
 pub use reader::{parse, read_header, read_record, read_text};
 pub(crate) use reader::{read_bytes, text_of};
 use refused::{
-    cannot_begin, cannot_go_on, cannot_read, cannot_write, exists_already, full, of_another_record,
+    cannot_begin, cannot_go_on, cannot_read, cannot_write, cannot_write_on, exists_already, full,
+    of_another_record,
 };
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
@@ -63,6 +64,8 @@ struct Kept {
     tail: Vec<u8>,
     /// What is written before it, in one piece with it.
     before: String,
+    /// Whether it is of a search, which can be resumed.
+    is_search: bool,
 }
 
 impl Keeper {
@@ -86,7 +89,9 @@ impl Keeper {
                 _ => cannot_write(path, &why),
             })?;
         lock(&file, path)?;
-        let kept = Kept { file, path: path.clone(), end: 0, tail: Vec::new(), before: String::new() };
+        let is_search = header.verb == "search";
+        let kept =
+            Kept { file, path: path.clone(), end: 0, tail: Vec::new(), before: String::new(), is_search };
         let mut keeper = Self { kept: Some(kept) };
         keeper
             .append(&header_line(header))
@@ -127,6 +132,7 @@ impl Keeper {
             end: end as u64,
             tail: bytes[end..].to_vec(),
             before: if whole { String::new() } else { "\n".into() },
+            is_search: true,
         };
         Ok((Self { kept: Some(kept) }, record))
     }
@@ -190,12 +196,22 @@ impl Keeper {
         self.kept.as_ref().map(|kept| kept.path.as_path())
     }
 
+    /// Takes away a record that holds its header alone, and cannot be resumed: nobody learns anything from it, and it would keep its
+    /// name from the next one. Whether it did.
+    pub fn remove_empty(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| {
+            let is_empty = !kept.is_search && kept.has_header_alone() && kept.is_there().is_ok();
+            is_empty && std::fs::remove_file(&kept.path).is_ok()
+        })
+    }
+
     fn append(&mut self, text: &str) -> Result<(), Failure> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         if !kept.has_room(text, 0) {
             return Err(full(&kept.path));
         }
-        kept.append(text).map_err(|why| cannot_write(&kept.path, &why))
+        let cannot = if kept.is_search { cannot_write_on } else { cannot_write };
+        kept.append(text).map_err(|why| cannot(&kept.path, &why))
     }
 }
 
@@ -235,6 +251,12 @@ impl Kept {
     fn has_room(&self, line: &str, more: u64) -> bool {
         let lines = self.before.len() + line.len();
         self.end.saturating_add(lines as u64).saturating_add(more) <= MOST_BYTES
+    }
+
+    /// Whether no line follows the first one.
+    fn has_header_alone(&self) -> bool {
+        let text = read_bytes(&self.path).unwrap_or_default();
+        self.tail.is_empty() && text.iter().filter(|byte| **byte == b'\n').count() == 1
     }
 
     /// Whether what was written is what has the file's name.
@@ -344,7 +366,7 @@ mod tests {
     fn kept(directory: &Path, end: u64) -> Kept {
         let path = directory.join("record.jsonl");
         let file = File::create(&path).unwrap();
-        Kept { file, path, end, tail: Vec::new(), before: String::new() }
+        Kept { file, path, end, tail: Vec::new(), before: String::new(), is_search: false }
     }
 
     #[test]

@@ -268,8 +268,8 @@ fn arguments(args: &SearchArgs) -> SearchArguments<'_> {
 
 /// The search of a record that is replayed: what it was asked for is asked again where the command line says nothing.
 pub(crate) fn replayed(args: &SearchArgs) -> Option<SearchPlan> {
-    let record = Target::parse(args.target.as_deref()?).ok()?.replayed()?;
-    SearchPlan::of_record(&record).ok().filter(|_| args.preset.is_none())
+    let target = Target::parse(args.target.as_deref()?).ok()?;
+    SearchPlan::of_record(&target.replayed()?, target.file()?).ok().filter(|_| args.preset.is_none())
 }
 
 /// How often an interval shall hold the true value.

@@ -7,6 +7,7 @@ mod command;
 
 use command::Bench;
 use dropline_lab::{Bridged, End, Namespace, Pair, built_or_skipped, connect};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A host that is on the way out and nobody's: its packets would leave by `near`.
 const ELSEWHERE: &str = "203.0.113.5";
@@ -273,6 +274,71 @@ fn service(namespace: &Namespace, address: &str, quiet: bool) -> std::sync::Arc<
         }
     });
     alive
+}
+
+/// A server of names in a namespace, until it is dropped: the first `own` questions for an address are answered with one of this
+/// machine, the others with another host's. How many there were.
+fn names(namespace: &Namespace, own: u32) -> std::sync::Arc<AtomicU32> {
+    let socket = namespace.run(|| std::net::UdpSocket::bind("127.0.0.1:53")).unwrap().unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(20))).unwrap();
+    let asked = std::sync::Arc::new(AtomicU32::new(0));
+    let seen = std::sync::Arc::downgrade(&asked);
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2048];
+        while let Some(asked) = seen.upgrade() {
+            let Ok((length, source)) = socket.recv_from(&mut bytes) else { continue };
+            // RFC 1035 §4.1: behind the header the name, to its empty label, then the type and the class.
+            let end = 12 + bytes[12..length].iter().position(|byte| *byte == 0).unwrap() + 5;
+            let is_of_v4 = bytes[end - 4..end - 2] == [0, 1];
+            let address = match is_of_v4.then(|| asked.fetch_add(1, Ordering::SeqCst)) {
+                Some(before) if before < own => Some([127, 0, 0, 1]),
+                Some(_) => Some(ELSEWHERE.parse::<std::net::Ipv4Addr>().unwrap().octets()),
+                None => None,
+            };
+            let head = [&bytes[..2], &[0x81, 0x80, 0, 1, 0, u8::from(is_of_v4), 0, 0, 0, 0]].concat();
+            let answer = address.map_or(Vec::new(), |address| {
+                [&[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4][..], &address].concat()
+            });
+            let _ = socket.send_to(&[&head[..], &bytes[12..end], &answer].concat(), source);
+        }
+    });
+    asked
+}
+
+#[test]
+fn no_packet_follows_a_name_that_is_of_another_host_when_it_is_asked_for_again() {
+    let Some(lab) = built_or_skipped(Pair::new()) else { return };
+    lab.client.ip(&["route", "add", "default", "via", "10.9.0.2"]).unwrap();
+    let bench = Bench::new();
+    bench.write("resolv.conf", "nameserver 127.0.0.1\n");
+    bench.write("nsswitch.conf", "hosts: files dns\n");
+    let _service = service(&lab.client, "127.0.0.1:7000", false);
+    let script = format!(
+        "mount --bind resolv.conf /etc/resolv.conf && mount --bind nsswitch.conf /etc/nsswitch.conf || exit 9
+         exec {} trial udp://moving.test:7000 --load=1kpps --duration=100ms -q -o -",
+        env!("CARGO_BIN_EXE_dropline")
+    );
+    let mut refused = 0;
+    for own in [0, 1, 8] {
+        let asked = names(&lab.client, own);
+        let before = left(&lab.client);
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &script]).current_dir(bench.path(""));
+        let output = lab.client.run(|| command.output()).unwrap().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(left(&lab.client), before, "{own} answers were of this machine: {errors}");
+        let is_moved = asked.load(Ordering::SeqCst) > own;
+        assert_eq!(is_moved, output.status.code() == Some(4), "{errors}");
+        assert_eq!(is_moved, errors.contains(&format!("refused: {ELSEWHERE}")), "{own}: {errors}");
+        refused += u32::from(is_moved);
+        let gone = std::sync::Arc::downgrade(&asked);
+        drop(asked);
+        // Its socket is free for the next one.
+        while gone.strong_count() > 0 {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(refused, 2, "also where the name moved between two questions");
 }
 
 #[test]

@@ -149,6 +149,11 @@ fn what_is_no_file_is_no_record_to_go_on_with() {
         2,
         &["/dev/null is not a file that a record can be kept in", "-o -"],
     );
+    refused(
+        &["search", "--resume", "-"],
+        2,
+        &["resumed in the file that holds its record", "cat >FILE && dropline search --resume FILE"],
+    );
 }
 
 #[test]

@@ -111,6 +111,68 @@ fn a_turn_for_which_a_disk_has_no_room_is_printed_all_the_same() {
     }
 }
 
+/// What a trial, a watch or turns of a comparison say: what is kept, and what is not, and nothing of resuming them.
+#[test]
+fn what_is_said_of_a_full_disk_is_so_of_that_verb_and_of_what_fitted() {
+    if needs_root() {
+        return;
+    }
+    let services = [(); 2].map(|()| Bench::new().serve(&[]));
+    let [a, b] = services.each_ref().map(|service| service.target());
+    let port = a.rsplit(':').next().unwrap();
+    let trial = format!("trial {a} --load=40kpps --duration=500ms");
+    let watch = format!("watch --port {port} --duration=300ms");
+    let compare = format!("compare --abba {a} {b} --duration=2s --load=1kpps");
+    // One page holds the header and no trial, but of a watch that heard nothing; what is whole lacks the times of packets.
+    for (verb, pages, is_whole) in
+        [(&trial, 1, false), (&watch, 1, true), (&compare, 1, false), (&trial, 16, true)]
+    {
+        let bench = Bench::new();
+        let script = format!(
+            "dropline {verb} -q -o small/r.jsonl; code=$?; ls small >left; \
+             dropline explain small/r.jsonl 2>why; dropline report small/r.jsonl >report; exit $code"
+        );
+        let Ended { code, text, errors } =
+            with_small_disk(&bench, &format!("-o size={}", pages * 4096), &script);
+        let words = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(code, Some(4), "{verb}: {errors}");
+        assert!(!words.contains("resume") && words.contains("-o FILE"), "{verb}: {words}");
+        match is_whole {
+            false => {
+                assert_eq!(bench.read("left"), "", "{verb}: a header alone tells nobody anything: {words}")
+            }
+            true => {
+                assert_eq!(bench.read("left"), "r.jsonl\n", "half of the times is of no use");
+                assert!(words.contains("the record is whole; the times of its packets alone"), "{words}");
+                assert!(!text.contains("dropline explain"), "what would fail is not advised: {text}");
+                assert!(!bench.read("report").is_empty());
+                assert!(bench.read("why").contains("which is not there"), "{}", bench.read("why"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_without_a_trial_says_how_that_comes_about_and_what_to_do() {
+    let bench = Bench::new();
+    let service = bench.serve(&[]);
+    bench.done(&["trial", &service.target(), "--load=1kpps", "--duration=100ms", "-q", "-o", "trial.jsonl"]);
+    bench.done(&["search", "sim:hard", "--max-trials=2", "-q", "-o", "search.jsonl"]);
+    let read = bench.read("search.jsonl");
+    std::fs::write(bench.path("search.jsonl"), read.replace("\"sim:hard\"", "\"exec:./mine now\"")).unwrap();
+    for (file, advised) in [
+        ("trial.jsonl", "measure again, into another file"),
+        ("search.jsonl", "resume it: dropline search --resume search.jsonl 'exec:./mine now'"),
+    ] {
+        let whole = bench.read(file);
+        std::fs::write(bench.path(file), whole.split_inclusive('\n').next().unwrap()).unwrap();
+        let Ended { code, errors, .. } = bench.run(&["explain", file]);
+        let words = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == Some(4) && words.contains("holds no finished trial"), "{words}");
+        assert!(words.contains("found no room") && words.contains(advised), "{words}");
+    }
+}
+
 #[test]
 fn a_full_disk_keeps_the_trials_that_fitted() {
     if needs_root() {

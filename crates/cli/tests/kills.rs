@@ -85,7 +85,7 @@ fn is_refusal(status: ExitStatus) -> bool {
 /// What the library says of the record's trials; why not, if a trial is not the one that it would make or its bounds
 /// are others.
 fn answers(record: &Record) -> Result<Vec<AnswerLine>, String> {
-    let plan = SearchPlan::of_record(record).map_err(|why| why.to_string())?;
+    let plan = SearchPlan::of_record(record, Path::new("r.jsonl")).map_err(|why| why.to_string())?;
     let mut search = replay(&plan, record).map_err(|why| why.to_string())?.search;
     // A search whose time is over while it looks around makes an answer of what it saw.
     if record.result.is_some() && search.next_trial().is_some() {

@@ -151,6 +151,41 @@ fn a_program_of_a_record_runs_only_when_it_is_typed_again() {
     assert!(other.code == Some(2) && other.errors.contains("another target"), "{}", other.errors);
 }
 
+#[test]
+fn a_file_of_a_record_that_is_not_beside_it_is_opened_only_when_it_is_typed_again() {
+    let bench = Bench::new();
+    ["a", "b"].iter().for_each(|name| std::fs::create_dir(bench.path(name)).unwrap());
+    bench.done(&[
+        "search",
+        "sim:soft",
+        "--algorithm=binary",
+        "--goal=0,width=0.01%",
+        "--max-trials=9",
+        "-q",
+        "-o",
+        "a/trials.jsonl",
+    ]);
+    let target = "replay:a/trials.jsonl";
+    for (record, is_beside) in [("a/r.jsonl", true), ("b/r.jsonl", false)] {
+        bench.done(&["search", target, "--max-trials=2", "-q", "-o", record]);
+        let before = bench.read(record);
+        let more = ["search", "--resume", record, "-q", "--max-trials=4"];
+        let resumed = bench.run(&more);
+        if is_beside {
+            assert_eq!(resumed.code, Some(0), "{}", resumed.errors);
+            continue;
+        }
+        let says = [
+            "would open a file outside of its own directory",
+            "dropline search --resume b/r.jsonl replay:a/trials.jsonl",
+        ];
+        assert!(says.iter().all(|said| resumed.errors.contains(said)), "{}", resumed.errors);
+        assert_eq!((resumed.code, bench.read(record)), (Some(4), before), "it is as it was");
+        bench.done(&[&more[..], &[target]].concat());
+        assert_eq!(bench.read(record).matches("\"line\":\"trial\"").count(), 4);
+    }
+}
+
 /// A search of a simulated system, kept.
 fn searched(bench: &Bench, name: &str) {
     bench.done(&["search", "sim:hard", "--algorithm=mlr", "--goal=0,trial=1s", "-q", "-o", name]);

@@ -51,6 +51,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         FramesPadded { frames }
         RepliesUnlike { truncated, extended, changed, unasked }
         RepliesElsewhere { packets, asked, from }
+        CopiesElsewhere { copies, asked, from }
         RepliesRelayed { relayed, replies }
         RepliesInOrder { replies, lost, together }
         RepliesAmbiguous { ambiguous, replies }

@@ -231,8 +231,13 @@ impl Loads {
         pps / self.scale
     }
 
-    /// `[185.5, 187.6]`, with a dash for an end that does not exist.
+    /// `[185.5, 187.6]`, with a dash for an end that does not exist: the other one is then a bound by itself, and rounded as one.
     pub(crate) fn interval(self, lower: Option<f64>, upper: Option<f64>) -> String {
+        let [lower, upper] = match (lower, upper) {
+            (Some(lower), None) => [Some(self.floor(lower)), None],
+            (None, Some(upper)) => [None, Some(self.ceil(upper))],
+            both => both.into(),
+        };
         let end = |load: Option<f64>| load.map_or_else(|| "\u{2013}".into(), |load| self.bare(load));
         format!("[{}, {}]", end(lower), end(upper))
     }
@@ -287,6 +292,10 @@ mod tests {
             assert_eq!(loads.bare(loads.floor(typed)), loads.bare(typed));
             assert_eq!(loads.bare(loads.ceil(typed)), loads.bare(typed));
         }
+        // One number has one rounding, whether it stands behind a sign or in brackets.
+        assert_eq!(loads.interval(Some(9_152.146), None), "[9.1, \u{2013}]");
+        assert_eq!(loads.interval(None, Some(9_112.0)), "[\u{2013}, 9.2]");
+        assert_eq!(loads.interval(Some(9_152.146), Some(9_312.0)), "[9.2, 9.3]");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Target {
     {
         let word = format!("{}{name}", SCHEME.prefix);
         Self::parse(&word)?;
-        Ok(Self { word, kind: Kind::Given(Given::new(measurer)), stored: false, elsewhere: None })
+        Ok(Self { word, kind: Kind::Given(Given::new(measurer)), stored: None, elsewhere: None })
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_measurer_that_only_a_record_names_is_read_and_refused_in_words() {
-        let named = Target::of_record("measurer:my bench").unwrap();
+        let named = Target::of_record("measurer:my bench", std::path::Path::new("r.jsonl")).unwrap();
         assert_eq!(named, Target::given("my bench", measuring(all_of_it)).unwrap());
         let refused = named.open(&TrafficProfile::default(), Opening::default()).err().unwrap();
         assert_eq!(refused.exit_code(), 4);

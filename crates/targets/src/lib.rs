@@ -27,6 +27,7 @@ mod simulated;
 pub mod udp;
 mod wakeup;
 
+use dropline_archive::reading;
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
@@ -56,8 +57,8 @@ pub use dropline_traffic::Progress as Live;
 pub struct Target {
     word: String,
     kind: Kind,
-    /// Whether a file names it, and no person.
-    stored: bool,
+    /// The record that names it, where no person does.
+    stored: Option<PathBuf>,
     /// Who performs its trials, where it is not this process.
     elsewhere: Option<Performers>,
 }
@@ -117,15 +118,16 @@ impl Target {
             Kind::Http(site) => site.word(),
             _ => word.into(),
         };
-        Ok(Self { word, kind, stored: false, elsewhere: None })
+        Ok(Self { word, kind, stored: None, elsewhere: None })
     }
 
-    /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.
+    /// Reads a target that the record in this file names: data, which may come from elsewhere. It starts no program, and opens no file
+    /// but those of the record's own directory.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
-    pub fn of_record(word: &str) -> Result<Self, Failure> {
-        Ok(Self { stored: true, ..Self::parse(word)? })
+    pub fn of_record(word: &str, record: &Path) -> Result<Self, Failure> {
+        Ok(Self { stored: Some(record.to_owned()), ..Self::parse(word)? })
     }
 
     /// The same target, whose trials are performed by these.
@@ -257,23 +259,26 @@ impl Target {
         }
     }
 
-    /// Whether it may be opened only if it is typed again.
-    pub fn is_refused(&self) -> bool {
-        self.allowed().is_err()
+    /// What it would do that no record may have done, where it may be opened only if it is typed again, in words that its own word
+    /// follows.
+    pub fn refused(&self) -> Option<&'static str> {
+        let record = self.stored.as_deref()?;
+        // A question tells the name's owner.
+        if self.name_to_ask_for().is_some() {
+            return Some("ask the network for the host of");
+        }
+        if self.starts_a_program() {
+            return Some("start a program,");
+        }
+        let is_elsewhere = self.file().is_some_and(|file| !reading::lies_beside(record, file));
+        is_elsewhere.then_some("open a file outside of its own directory,")
     }
 
-    /// Whether it may be opened: what a file names starts no program and asks for no name, which tells the name's owner.
+    /// Whether it may be opened.
     fn allowed(&self) -> Result<(), Failure> {
-        let refused = |would: String| {
-            Err(Failure::environment(format!("{self} would {would} that a record names")).advice(
-                "a record is data, and may come from elsewhere: write the target itself if it is meant",
-            ))
-        };
-        match self.name_to_ask_for().filter(|_| self.stored) {
-            Some(name) => refused(format!("ask the network for {name}, a host")),
-            None if self.stored && self.starts_a_program() => refused("start a program".into()),
-            None => Ok(()),
-        }
+        let Some(would) = self.refused() else { return Ok(()) };
+        Err(Failure::environment(format!("what a record names would {would} {self}"))
+            .advice("a record is data, and may come from elsewhere: write the target itself if it is meant"))
     }
 
     /// Makes it ready: checks that we may, that it answers, and builds what performs the trials.
@@ -570,7 +575,7 @@ mod tests {
     fn a_target_that_a_record_names_starts_no_program() {
         let opening = Opening { patience: Duration::from_secs(1), ..Opening::default() };
         for word in ["exec:touch made", "flowgraph:exec:touch made", "jack:"] {
-            let stored = Target::of_record(word).unwrap();
+            let stored = Target::of_record(word, Path::new("r.jsonl")).unwrap();
             assert_eq!(stored, Target::parse(word).unwrap(), "it is the same target");
             let Err(error) = stored.open(&TrafficProfile::default(), opening.clone()) else {
                 panic!("{word} was opened")
@@ -581,7 +586,36 @@ mod tests {
             );
         }
         assert!(!Path::new("made").exists());
-        assert!(Target::of_record("sim:hard").unwrap().open(&TrafficProfile::default(), opening).is_ok());
+        let stored = Target::of_record("sim:hard", Path::new("r.jsonl")).unwrap();
+        assert!(stored.open(&TrafficProfile::default(), opening).is_ok());
+    }
+
+    #[test]
+    fn a_target_that_a_record_names_opens_no_file_but_those_of_the_records_own_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("own/below")).unwrap();
+        let files = ["secret", "own/asked", "own/.hidden", "own/below/asked"];
+        files.iter().for_each(|name| std::fs::write(at(name), "example.org A\n").unwrap());
+        std::os::unix::fs::symlink(at("secret"), at("own/link")).unwrap();
+        let record = at("own/r.jsonl");
+        for form in ["replay:F", "dns://127.0.0.1:53?queries=F", "udp://127.0.0.1:7?payload=F&reply=any"] {
+            for (name, is_opened) in [
+                ("own/asked", true),
+                ("own/below/asked", true),
+                ("secret", false),
+                ("own/link", false),
+                ("own/.hidden", false),
+                ("own/../secret", false),
+                ("own/none", true),
+                ("none", false),
+            ] {
+                let word = form.replace('F', &at(name).to_string_lossy());
+                let stored = Target::of_record(&word, &record).unwrap();
+                assert_eq!(stored.refused().is_none(), is_opened, "{word}");
+                assert_eq!(Target::parse(&word).unwrap().refused(), None, "who types it means it: {word}");
+            }
+        }
     }
 
     #[test]

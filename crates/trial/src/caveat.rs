@@ -282,6 +282,15 @@ pub enum Caveat {
         /// Where the first such answer came from.
         from: String,
     },
+    /// Packets that came back were answered from another address or port too: a client that asked one address hears one answer.
+    CopiesElsewhere {
+        /// How many.
+        copies: u64,
+        /// Where they were sent.
+        asked: String,
+        /// Where the first such answer came from.
+        from: String,
+    },
     /// A service has answers from others, or seems to: what is measured is not it alone, and others get its load.
     RepliesRelayed {
         /// How many.
@@ -799,6 +808,7 @@ impl Caveat {
             Self::FramesPadded { .. } => "frames_padded",
             Self::RepliesUnlike { .. } => "replies_unlike",
             Self::RepliesElsewhere { .. } => "replies_elsewhere",
+            Self::CopiesElsewhere { .. } => "copies_elsewhere",
             Self::RepliesRelayed { .. } => "replies_relayed",
             Self::RepliesInOrder { .. } => "replies_in_order",
             Self::RepliesAmbiguous { .. } => "replies_ambiguous",

@@ -20,13 +20,17 @@ pub fn arrival(word: &str, port: Option<u16>) -> Result<Arrival, Failure> {
     })
 }
 
-/// The same from a record, which may come from elsewhere: the file that it names is opened only if it is a file, and
-/// nothing of what is in it is shown.
+/// The same from the record in this file, which may come from elsewhere: the file that it names is opened only if it is a file of the
+/// record's own directory, and nothing of what is in it is shown.
 ///
 /// # Errors
 /// As [`arrival`].
-pub(crate) fn arrival_of_record(word: &str, port: Option<u16>) -> Result<Arrival, Failure> {
+pub(crate) fn arrival_of_record(word: &str, port: Option<u16>, record: &Path) -> Result<Arrival, Failure> {
     let mut regular = |name: &str| match std::fs::metadata(name) {
+        _ if !reading::lies_beside(record, Path::new(name)) => Err(format!(
+            "{name} is not of the record's own directory, and a record, which may come from elsewhere, opens no other file: if it \
+             is meant, resume a copy of the record that lies beside it"
+        )),
         Ok(found) if found.is_file() => {
             times(name, port).map_err(|_| "it holds no departure times".to_owned())
         }
@@ -177,15 +181,21 @@ mod tests {
             arrival(&word, None).unwrap_err().to_string().contains("root"),
             "who types it sees what is wrong"
         );
-        let why = arrival_of_record(&word, None).unwrap_err();
+        let record = directory.path().join("r.jsonl");
+        let why = arrival_of_record(&word, None, &record).unwrap_err();
         assert!(why.exit_code() == 4 && !why.to_string().contains("root"), "{why}");
         // A pipe without a writer would be waited for.
-        for device in ["/dev/zero", "/dev/tty", "/"] {
-            let why = arrival_of_record(&format!("replay:{device}"), None).unwrap_err().to_string();
+        for device in ["/dev/zero", "/dev/tty", "/dev"] {
+            let beside = Path::new("/dev/r.jsonl");
+            let why = arrival_of_record(&format!("replay:{device}"), None, beside).unwrap_err().to_string();
             assert!(why.contains("it is not a file"), "{why}");
         }
         std::fs::write(&path, "1000\n1500\n9000\n").unwrap();
-        assert_eq!(arrival_of_record(&word, None).unwrap(), arrival(&word, None).unwrap());
+        assert_eq!(arrival_of_record(&word, None, &record).unwrap(), arrival(&word, None).unwrap());
+        for elsewhere in ["r.jsonl", "/r.jsonl", "s3://bucket/r.jsonl"] {
+            let why = arrival_of_record(&word, None, Path::new(elsewhere)).unwrap_err().to_string();
+            assert!(why.contains("not of the record's own directory"), "{why}");
+        }
     }
 
     #[test]

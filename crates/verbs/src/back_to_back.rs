@@ -140,15 +140,15 @@ impl BurstSearch {
 }
 
 impl BackToBackPlan {
-    /// The plan that a record was made with; `None` where that is of something else.
+    /// The plan that the record in this file was made with; `None` where that is of something else.
     ///
     /// # Errors
     /// If its header holds what no plan can.
-    pub fn of_header(header: &Header) -> Result<Option<Self>, Failure> {
+    pub fn of_header(header: &Header, path: &Path) -> Result<Option<Self>, Failure> {
         let Some(BurstsLine { repetitions, rate_pps }) = header.bursts else { return Ok(None) };
         Ok(Some(Self {
-            target: Target::of_record(&header.target)?,
-            profile: crate::resume::profile(header)?,
+            target: Target::of_record(&header.target, path)?,
+            profile: crate::resume::profile(header, path)?,
             rate: Rate::pps(rate_pps).map_err(unsound)?,
             repetitions,
         }))

@@ -1,5 +1,6 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
+use crate::resume::going_on;
 use crate::validity::is_counted_elsewhere;
 use dropline_account::explanation::Doubts;
 use dropline_account::{AddressFamily, Evidence, explain as explain_evidence};
@@ -37,7 +38,7 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     }
     let (at, chosen) = match choice(&record) {
         Some(choice) => choice,
-        None => return Err(Failure::environment(format!("{}: it holds no finished trial", path.display()))),
+        None => return Err(empty(path, &record)),
     };
     let trial = &record.trials[at];
     let file = match (&chosen, trial.packets.is_none()) {
@@ -87,6 +88,17 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
         caveats,
     };
     Ok(Explained { record, line })
+}
+
+/// Nothing but a header: says how that comes about, and what to do.
+fn empty(path: &Path, record: &Record) -> Failure {
+    let next = match record.header.search.is_some() || record.header.bursts.is_some() {
+        true => format!("resume it:  {}", going_on(&path.to_string_lossy(), &record.header)),
+        false => "measure again, into another file".into(),
+    };
+    Failure::environment(format!("{}: it holds no finished trial", path.display())).advice(format!(
+        "what wrote it was killed, or found no room, before its first trial was kept, or is still at it: {next}"
+    ))
 }
 
 /// Where the explanation shows that fewer packets can have been lost for want of a CPU than a caveat of the trial allows, the caveat says

@@ -8,19 +8,18 @@ use dropline_record::{GoalLine, Header, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
 use dropline_trial::{Drain, LoadRange, Part, Rate, TrafficProfile};
+use std::path::Path;
 use std::time::Duration;
 
 /// Where agents are, as it stands in a command to be copied: no record has the address of their server.
 pub const JOIN: &str = "--join nats://HOST";
 
-/// The command that goes on with a record, to be copied: a target that is a program has to be typed again, and agents that measured
+/// The command that goes on with a record, to be copied: a target that no record may have opened is typed again, and agents that measured
 /// have to be asked again.
 pub fn going_on(path: &str, header: &Header) -> String {
     let target = &header.target;
-    let again = match Target::parse(target) {
-        Ok(parsed) if parsed.starts_a_program() || parsed.name_to_ask_for().is_some() => {
-            format!(" {}", quoted(target))
-        }
+    let again = match Target::of_record(target, Path::new(path)) {
+        Ok(stored) if stored.refused().is_some() => format!(" {}", quoted(target)),
         _ => String::new(),
     };
     let on = match header.on.as_deref() {
@@ -32,20 +31,20 @@ pub fn going_on(path: &str, header: &Header) -> String {
 }
 
 impl SearchPlan {
-    /// The plan that a record was made with, under the limits that hold at its end. Its target is one that a file
-    /// names: it is opened only if no program is started for it.
+    /// The plan that the record in this file was made with, under the limits that hold at its end. What it names is opened only if no
+    /// program is started for it, no name asked for, and no file opened of another directory than the record's.
     ///
     /// # Errors
     /// If the record is of another verb, or its header holds what no plan can.
-    pub fn of_record(record: &Record) -> Result<Self, Failure> {
+    pub fn of_record(record: &Record, path: &Path) -> Result<Self, Failure> {
         let stored = record.header.search.as_ref().ok_or_else(|| {
             Failure::usage("that record is of one trial, not of a search: there is nothing to resume")
         })?;
         let algorithm = AlgorithmPlan::of_line(stored)?;
         let preset = stored.preset.as_ref().map(|word| word.parse().map_err(unsound)).transpose()?;
         Ok(Self {
-            target: Target::of_record(&record.header.target)?,
-            profile: profile(&record.header)?,
+            target: Target::of_record(&record.header.target, path)?,
+            profile: profile(&record.header, path)?,
             algorithm,
             preset,
             goals: stored.goals.iter().map(goal).collect::<Result<_, _>>()?,
@@ -67,15 +66,15 @@ pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<L
     Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
 }
 
-pub(crate) fn profile(header: &Header) -> Result<TrafficProfile, Failure> {
+pub(crate) fn profile(header: &Header, path: &Path) -> Result<TrafficProfile, Failure> {
     let stored = &header.profile;
-    let port = Target::of_record(&header.target).ok().and_then(|target| target.port());
+    let port = Target::of_record(&header.target, path).ok().and_then(|target| target.port());
     let parts = |parts: &[Part]| -> Result<Vec<Part>, Failure> {
         let whole = !parts.is_empty() && parts.iter().all(|part| part.share > 0);
         whole.then(|| parts.to_vec()).ok_or_else(|| unsound("a stream or direction without a share"))
     };
     Ok(TrafficProfile {
-        arrival: crate::arrival_argument::arrival_of_record(&stored.arrival, port)?,
+        arrival: crate::arrival_argument::arrival_of_record(&stored.arrival, port, path)?,
         packet: stored.packet().map_err(unsound)?,
         streams: parts(&stored.streams)?,
         directions: parts(&stored.directions)?,

@@ -7,7 +7,7 @@ use dropline_failure::{Failure, nearest};
 use dropline_targets::Target;
 use dropline_trial::Arrival;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -139,16 +139,7 @@ fn is_of_here(name: &str) -> bool {
             Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
             part => part == Component::CurDir,
         });
-    let leads_down = || {
-        let here = Path::new(".").canonicalize().ok()?;
-        Some(really(&Path::new(".").join(name))?.starts_with(here))
-    };
-    is_down && leads_down() == Some(true)
-}
-
-/// Where the part of a path leads that exists; `None` where a link leads nowhere.
-fn really(path: &Path) -> Option<PathBuf> {
-    path.ancestors().find(|part| part.symlink_metadata().is_ok())?.canonicalize().ok()
+    is_down && reading::lies_in(Path::new("."), Path::new(name))
 }
 
 fn host_to_ask_for(target: &str) -> Option<String> {

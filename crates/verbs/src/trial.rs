@@ -76,7 +76,9 @@ pub fn trial(
     watcher.opened(&header.target, header.target_note.as_deref());
     let mut keeper = Keeper::begin(output, &header)?;
     watcher.begins(1, plan.input, "trial");
-    let mut trial = opened.measurer.measure(plan.input)?;
+    let mut trial = opened.measurer.measure(plan.input).inspect_err(|_| {
+        keeper.remove_empty();
+    })?;
     let arrival = header.profile.arrival.clone();
     let times = opened.measurer.take_packets().filter(|_| plan.keep_packets > 0);
     let (line, kept) = keep(&mut keeper, &mut trial, times.as_ref(), |trial| TrialLine {
@@ -122,16 +124,29 @@ pub(crate) fn keep(
         }
     });
     let line = TrialLine { packets, ..line_of(trial) };
-    let kept = match (keeper.trial(&line), file) {
-        (Ok(()), Some((file, _, bytes))) => file.write(&bytes),
-        (Err(why), Some((file, ..))) => {
+    if let Err(why) = keeper.trial(&line) {
+        if let Some((file, ..)) = file {
             file.discard();
-            Err(why)
         }
-        (kept, None) => kept,
-    };
-    let told = |why: Failure| {
-        why.advice("what was counted is told all the same; to keep it too, name a file elsewhere: -o FILE")
-    };
-    (line, begun.and(kept).map_err(told))
+        let left = if keeper.remove_empty() { ", and no file is left" } else { "" };
+        return (
+            line,
+            Err(why.advice(format!("what was counted is told all the same{left}; to keep it, {ROOM}"))),
+        );
+    }
+    match begun.and_then(|()| file.map_or(Ok(()), |(file, _, bytes)| file.write(&bytes))) {
+        Ok(()) => (line, Ok(())),
+        // No command that needs them is advised.
+        Err(why) => (TrialLine { packets: None, ..line }, Err(why.advice(without_packets()))),
+    }
+}
+
+/// How to keep what was not kept.
+const ROOM: &str = "make room for it (free some space; ulimit -f unlimited), or name a file elsewhere (-o FILE), and measure again";
+
+/// Said where all that was counted is kept.
+fn without_packets() -> String {
+    format!(
+        "the record is whole; the times of its packets alone, which dropline explain needs, are not kept: to keep them too, {ROOM}"
+    )
 }

@@ -111,7 +111,13 @@ pub fn watch(
         let kept = output.path().map_or("", |_| ", and is kept");
         Err(failure(&why).advice(format!("what was heard until then is told{kept}")))
     });
-    Ok(Finished { record, failure: begun.and(kept).and(ended).err() })
+    // A trial that is kept is so below the header of the beginning, where no other could be written.
+    let begun = begun.map_err(|why| {
+        why.advice(
+            "what was heard is kept; what the header says of its process and its packets is of the beginning",
+        )
+    });
+    Ok(Finished { record, failure: kept.and(begun).and(ended).err() })
 }
 
 /// The socket, once it is there.

@@ -88,7 +88,7 @@ fn a_search_of_a_measurer_that_is_not_here_is_not_resumed_and_says_from_where_it
     let path = directory.path().join("own.jsonl");
     search(&plan(6), &Output::File(path.clone()), &conditions(), &mut Unwatched).unwrap();
     let before = std::fs::read(&path).unwrap();
-    let elsewhere = SearchPlan::of_record(&read_record(&path).unwrap()).unwrap();
+    let elsewhere = SearchPlan::of_record(&read_record(&path).unwrap(), &path).unwrap();
     let why = resume(&elsewhere, &path, &conditions(), &mut Unwatched).unwrap_err();
     assert_eq!(why.exit_code(), 4);
     assert!(why.to_string().contains("from the program that made the record"), "{why}");

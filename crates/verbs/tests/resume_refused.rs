@@ -25,7 +25,7 @@ fn a_record_whose_own_header_no_search_has_is_said_to_contradict_itself() {
         let edited = text.replacen(from, to, 1);
         assert_ne!(edited, text, "{what}");
         std::fs::write(&path, &edited).unwrap();
-        let plan = SearchPlan::of_record(&read_record(&path).unwrap()).unwrap();
+        let plan = SearchPlan::of_record(&read_record(&path).unwrap(), &path).unwrap();
         let error = resume(&plan, &path).unwrap_err();
         let says = error.to_string();
         assert!(says.contains("contradicts itself") && says.contains(what), "{says}");
@@ -54,6 +54,15 @@ fn a_refused_resume_leaves_the_file_byte_for_byte() {
         ("would start a program", text.replace("sim:soft", "exec:touch made")),
         ("would start a program", text.replace("sim:soft", "flowgraph:exec:touch made")),
         ("would start a program", text.replace("sim:soft", "jack:")),
+        ("would open a file outside of its own directory", text.replace("sim:soft", "replay:/etc/passwd")),
+        (
+            "would open a file outside of its own directory",
+            text.replace("sim:soft", "dns://127.0.0.1:5?queries=/etc/passwd"),
+        ),
+        (
+            "not of the record's own directory",
+            text.replace("\"arrival\":\"constant\"", "\"arrival\":\"replay:/etc/passwd\""),
+        ),
         ("did not consent", text.replace("sim:soft", "udp://203.0.113.9:7")),
         ("would ask the network for the host of", text.replace("sim:soft", "udp://host.invalid:7")),
         ("would ask the network for the host of", text.replace("sim:soft", "heartbeat://host.invalid:7")),
@@ -71,7 +80,8 @@ fn a_refused_resume_leaves_the_file_byte_for_byte() {
             std::fs::write(&path, &before).unwrap();
             let refused = read_record(&path).and_then(|record| {
                 let more = Limits { max_trials: Some(50), budget: None };
-                resume(&SearchPlan { limits: more, ..SearchPlan::of_record(&record)? }, &path).map(|_| ())
+                resume(&SearchPlan { limits: more, ..SearchPlan::of_record(&record, &path)? }, &path)
+                    .map(|_| ())
             });
             let error = refused.unwrap_err();
             assert!(error.exit_code() == 4 && error.to_string().contains(why), "{why}: {error}");
@@ -138,6 +148,39 @@ fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
         plan.limits = Limits { budget: Some(Duration::from_secs(300)), max_trials: Some(made as u64 + 1) };
         let said = resume(&plan, &path).unwrap().record.caveats();
         assert!(said.iter().all(|caveat| caveat.code != "limit_spent_before"), "{algorithm}: {said:?}");
+    }
+}
+
+/// A search that time and the number of its trials end at once has nothing to add where more trials alone are allowed; what more time
+/// would tell is said then as if the number had never been there.
+#[test]
+fn what_more_time_would_tell_is_said_once_a_number_of_trials_is_no_limit_any_more() {
+    for (algorithm, has_outlook) in [("credible", true), ("mlr", false)] {
+        let (_directory, whole) = file();
+        let mut plan = plan("sim:soft", algorithm, &["0.5%,width=0.1%"]);
+        plan.limits = seconds(20);
+        let undisturbed = recorded(&plan, &whole).result.unwrap();
+        let made = read_record(&whole).unwrap().trials.len() as u64;
+        let (_directory, path) = file();
+        plan.limits.max_trials = Some(made);
+        let ended = recorded(&plan, &path).result.unwrap();
+        assert!(ended.goals.iter().all(|answer| answer.outlook.is_none()), "{algorithm}");
+        let more = Limits { max_trials: Some(made + 50), ..plan.limits };
+        for _ in 0..2 {
+            let resumed = resumed(&path, Some(more)).result.unwrap();
+            assert_eq!(
+                (&resumed.goals, resumed.ended_by),
+                (&undisturbed.goals, undisturbed.ended_by),
+                "{algorithm}"
+            );
+            assert_eq!(
+                resumed.goals.iter().any(|answer| answer.outlook.is_some()),
+                has_outlook,
+                "{algorithm}"
+            );
+            let kept = read_record(&path).unwrap();
+            assert_eq!((kept.trials.len() as u64, kept.limits.len()), (made, 1), "{algorithm}");
+        }
     }
 }
 

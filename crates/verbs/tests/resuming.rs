@@ -219,7 +219,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
                 let whole = Undisturbed::search(&plan, &blank, seed);
                 let text = whole.record.to_lines();
                 let read = Record::read(&text).unwrap();
-                let stored = SearchPlan::of_record(&read).unwrap();
+                let stored = SearchPlan::of_record(&read, Path::new("r.jsonl")).unwrap();
                 let mut expected = whole.standings.iter();
                 replay_watched(&stored, &read, &mut |search| {
                     let line = whole.standings.len() - expected.len();

@@ -9,6 +9,7 @@ use dropline_trial::{Arrival, LoadRange, Rate, Ratio};
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use searches::{conditions, file, plan, resume, search, search_into};
+use std::path::Path;
 use std::time::Duration;
 
 fn bounds(record: &Record) -> Vec<(Option<f64>, Option<f64>)> {
@@ -99,7 +100,7 @@ fn repeated_searches_are_of_one_system_and_each_has_a_chance_of_its_own() {
     let (_directory, path) = file();
     let third = plan("sim:noisy", "mlr", &["0"]).repetition(3, 4);
     let whole = search(&third, &path).record;
-    let resumed = resume(&SearchPlan::of_record(&whole).unwrap(), &path).unwrap().record;
+    let resumed = resume(&SearchPlan::of_record(&whole, &path).unwrap(), &path).unwrap().record;
     assert_eq!(bounds(&resumed), bounds(&whole), "a repetition can be gone on with");
 }
 
@@ -153,7 +154,7 @@ fn a_record_makes_the_plan_that_made_it() {
             .map(|share| dropline_trial::Ratio::new(share).unwrap())
             .collect();
         let record = search_into(&plan, &Output::Nowhere).record;
-        assert_eq!(SearchPlan::of_record(&record).unwrap(), plan);
+        assert_eq!(SearchPlan::of_record(&record, Path::new("r.jsonl")).unwrap(), plan);
     }
 }
 
@@ -308,7 +309,7 @@ fn a_bound_on_a_percentile_of_the_delay_is_searched_as_a_loss_is() {
             let late = |line: &TrialLine| line.lost_at.as_ref().map_or(0, |places| places["late"].0);
             assert!(record.trials.iter().all(|line| late(line) == line.lost.0 && line.delay_ns.is_some()));
             assert!(read_record(&path).unwrap().trials == record.trials);
-            assert_eq!(SearchPlan::of_record(&record).unwrap().within, plan.within);
+            assert_eq!(SearchPlan::of_record(&record, &path).unwrap().within, plan.within);
             let again = resume(&plan, &path).unwrap().record;
             assert_eq!(bounds(&again), bounds(&record));
         }

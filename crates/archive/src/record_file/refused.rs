@@ -65,15 +65,30 @@ pub(super) fn cannot_begin(why: Failure) -> Failure {
 
 pub(super) fn cannot_write(path: &Path, why: &io::Error) -> Failure {
     let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
-    match why.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
-            .advice("what was written before is kept: free some space (a search then goes on by --resume), or name a file \
-             elsewhere: -o FILE"),
-        ErrorKind::FileTooLarge => failure
-            .advice("what was written before is kept: let files grow (ulimit -f unlimited); a search then goes on by --resume"),
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+    match (room(why.kind()), why.kind()) {
+        (Some(room), _) => failure.advice(format!("{room}, or name a file elsewhere: -o FILE")),
+        (None, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
             failure.advice("name a file elsewhere: -o FILE")
         }
         _ => failure,
+    }
+}
+
+/// The same of a search, which can be resumed in its file and in no other one.
+pub(super) fn cannot_write_on(path: &Path, why: &io::Error) -> Failure {
+    let failure = cannot_write(path, why);
+    match room(why.kind()) {
+        Some(room) => failure
+            .advice(format!("what was written before is kept: {room}, then resume the search by --resume")),
+        None => failure,
+    }
+}
+
+/// What makes room, where there was none.
+fn room(why: ErrorKind) -> Option<&'static str> {
+    match why {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("free some space"),
+        ErrorKind::FileTooLarge => Some("let files grow (ulimit -f unlimited)"),
+        _ => None,
     }
 }

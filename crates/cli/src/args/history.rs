@@ -44,7 +44,7 @@ pub(crate) struct TrendArgs {
     /// Before a change is told, perform the newest search behind it again, twice; what that says is the verdict.
     #[arg(long, help_heading = "Confirming")]
     pub(crate) confirm: bool,
-    /// The target of that search: where it starts a program or asks for a name, a record is not enough.
+    /// The target of that search: where it starts a program, asks for a name or reads a file elsewhere, a record is not enough.
     #[arg(long, value_name = "TARGET", requires = "confirm", help_heading = "Confirming")]
     pub(crate) target: Option<String>,
     /// Search what was good before the change too, in turns with it.

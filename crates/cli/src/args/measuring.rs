@@ -182,7 +182,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "RATIO", help_heading = "Output", requires = "baseline", value_parser = shares::share, help = smallest_effect("--baseline"))]
     pub(crate) smallest_effect: Option<String>,
     /// Continue the search of this record with its settings; only --budget and --max-trials may be others (type the
-    /// target again if it starts a program).
+    /// target again if it starts a program, asks for a name, or reads a file of another directory than the record's).
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = OF_THE_RECORD)]
     pub(crate) resume: Option<PathBuf>,
 }

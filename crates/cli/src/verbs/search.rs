@@ -8,6 +8,7 @@ use crate::args::{FleetArgs, SearchArgs};
 use crate::fleet::Performers;
 use crate::progress::Progress;
 use crate::{output as out, plan};
+use dropline_archive::reading;
 use dropline_archive::record_file::{Output, read_header, read_record};
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::{AnswerLine, EndWord, Record, Study, Table};
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     }
     if let Some(path) = &args.resume
         && let Some(header) = read_header(path)
-        && let Some(plan) = BackToBackPlan::of_header(&header)?
+        && let Some(plan) = BackToBackPlan::of_header(&header, path)?
     {
         return resumed_bursts(args, plan, path, words);
     }
@@ -199,7 +200,13 @@ fn can_go_on(args: &SearchArgs, path: &Path) -> Result<(), Failure> {
              --resume NEW"
         )));
     }
+    // A record on standard input has no place for what is added.
+    let is_stdin = path.as_os_str() == reading::STDIN;
     match std::fs::metadata(path) {
+        _ if is_stdin => Err(Failure::usage(
+            "--resume -: a search is resumed in the file that holds its record, and standard input is none",
+        )
+        .advice("keep the record in a file first:  cat >FILE && dropline search --resume FILE")),
         Ok(found) if !found.is_file() => Err(Failure::usage(format!(
             "--resume: {} is not a file, and a search is resumed in the file that holds it",
             path.display()
@@ -216,7 +223,7 @@ fn resume(
     conditions: &mut Conditions,
     progress: &mut Progress,
 ) -> Result<Finished, Failure> {
-    let mut plan = SearchPlan::of_record(&read_record(path)?)?;
+    let mut plan = SearchPlan::of_record(&read_record(path)?, path)?;
     if let Some(word) = &args.target {
         plan.target = Target::parse(word)?;
     }

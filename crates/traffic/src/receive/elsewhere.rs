@@ -21,6 +21,8 @@ pub(crate) struct Elsewhere {
 pub(crate) struct Strayed {
     /// Packets that were answered so, and not otherwise.
     pub(crate) packets: u64,
+    /// Packets that were answered so too, beside their own reply.
+    pub(crate) too: u64,
     /// Where the first such answer came from.
     pub(crate) from: Option<SocketAddr>,
     /// Datagrams that these sockets had no room for.
@@ -77,6 +79,7 @@ impl Elsewhere {
             *drops = now;
         }
         strayed.packets = answered.count_without(seen);
+        strayed.too = answered.count_without(&ReceivedSet::default()) - strayed.packets;
         strayed
     }
 }
@@ -88,10 +91,23 @@ impl Strayed {
         if self.packets == 0 { 0 } else { (self.packets + self.dropped).min(missing) }
     }
 
-    /// The doubt about a trial of which so many packets, sent to `asked`, were answered so.
-    pub(crate) fn doubt(self, packets: u64, asked: SocketAddr) -> Option<Caveat> {
-        let from = self.from.filter(|_| packets > 0)?.to_string();
-        Some(Caveat::RepliesElsewhere { packets, asked: asked.to_string(), from })
+    /// Of so many packets that did come back, those that were answered from elsewhere too: what there was no room for is more of
+    /// that where nothing that is missing was answered so.
+    pub(crate) fn of_answered(self, forwarded: u64) -> u64 {
+        let more = if self.packets == 0 { self.dropped } else { 0 };
+        if self.too == 0 { 0 } else { (self.too + more).min(forwarded) }
+    }
+
+    /// The doubts about a trial of which so many packets, sent to `asked`, were answered so alone, and so many too.
+    pub(crate) fn doubts(self, packets: u64, copies: u64, asked: SocketAddr) -> Vec<Caveat> {
+        let Some(from) = self.from.map(|from| from.to_string()) else { return Vec::new() };
+        let asked = asked.to_string();
+        let missing = (packets > 0).then(|| {
+            let (asked, from) = (asked.clone(), from.clone());
+            Caveat::RepliesElsewhere { packets, asked, from }
+        });
+        let more = (copies > 0).then_some(Caveat::CopiesElsewhere { copies, asked, from });
+        missing.into_iter().chain(more).collect()
     }
 }
 
@@ -109,7 +125,9 @@ mod tests {
 
     #[test]
     fn what_there_was_no_room_for_is_more_of_the_same_and_no_more_than_is_missing() {
-        let strayed = |packets, dropped| Strayed { packets, dropped, from: None }.of_missing(50);
+        let strayed = |packets, dropped| Strayed { packets, dropped, ..Strayed::default() }.of_missing(50);
         assert_eq!((strayed(10, 0), strayed(10, 7), strayed(10, 99), strayed(0, 99)), (10, 17, 50, 0));
+        let copies = |too, packets, dropped| Strayed { too, packets, dropped, from: None }.of_answered(50);
+        assert_eq!((copies(10, 0, 7), copies(10, 0, 99), copies(10, 1, 7), copies(0, 0, 7)), (17, 50, 10, 0));
     }
 }

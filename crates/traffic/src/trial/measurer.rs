@@ -320,7 +320,8 @@ impl UdpMeasurer {
                 let drain_ns = self.setup.profile.drain.longest.as_nanos() as u64;
                 trial.caveats.extend(answers_after_drain(&trial, late, drain_ns));
                 let elsewhere = strayed.of_missing(trial.lost().saturating_sub(late));
-                trial.caveats.extend(strayed.doubt(elsewhere, self.setup.target.address));
+                let copies = strayed.of_answered(trial.forwarded);
+                trial.caveats.extend(strayed.doubts(elsewhere, copies, self.setup.target.address));
                 let known = Known {
                     late,
                     elsewhere,

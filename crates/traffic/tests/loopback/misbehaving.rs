@@ -115,6 +115,26 @@ fn answers_from_another_port_with_anothers_tag_or_twice_are_no_forwarded_packets
 }
 
 #[test]
+fn an_answer_that_comes_from_another_address_too_has_a_word_and_is_no_duplicate() {
+    let elsewhere = UdpSocket::bind("127.0.0.2:0").unwrap();
+    let from = elsewhere.local_addr().unwrap().to_string();
+    let trial = undisturbed_trial(|| {
+        let elsewhere = elsewhere.try_clone().unwrap();
+        let odd = OddTarget::start(move |socket, _, bytes, source| {
+            drop(socket.send_to(bytes, source));
+            drop(elsewhere.send_to(bytes, source));
+        });
+        measurer(echo(odd.address), profile())?.measure(input(2_000.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.duplicated, trial.lost()), (400, 400, Some(0), 0));
+    let copies = trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::CopiesElsewhere { copies, from, .. } => Some((*copies, from.clone())),
+        _ => None,
+    });
+    assert_eq!(copies, Some((400, from)), "{:?}", trial.caveats);
+}
+
+#[test]
 fn a_generator_without_a_cpu_says_so_and_blames_nobody_else() {
     // More programs than CPUs, all busy, and a sender that is one of them.
     let cpus = std::thread::available_parallelism().map_or(2, usize::from);

@@ -276,6 +276,13 @@ impl fmt::Display for Caveat {
                  is named",
                 number_of(*packets, "packet")
             ),
+            Self::CopiesElsewhere { copies, asked, from } => write!(
+                f,
+                "{} from {asked} came once more from elsewhere ({from}): a client that asked {asked} does not hear those, so they are \
+                 counted neither as answers nor as duplicates, and what they cost the target and the way is in the result. Look for \
+                 a second program that answers the same packets, or for what copies its replies",
+                number_of(*copies, "reply")
+            ),
             Self::RepliesRelayed { relayed, replies } => write!(
                 f,
                 "{relayed} of {} seem to come from others whom the service asked (they do not say that it has authority): others \

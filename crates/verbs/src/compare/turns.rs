@@ -183,12 +183,16 @@ impl Turns {
             watcher.begins(index as u64 + 1, input, name);
             let trial = match opened[side].measurer.measure(input) {
                 Ok(trial) => trial,
-                Err(failure) => return Ok(Taken { failure: Some(failure), ..taken }),
+                Err(failure) => {
+                    taken.failure = Some(failure);
+                    break;
+                }
             };
             // A turn that the user stopped is a shorter one.
             let stopped = trial.is_interrupted();
             if stopped && trial.offered == 0 {
-                return Ok(Taken { failure: Some(Failure::interrupted()), ..taken });
+                taken.failure = Some(Failure::interrupted());
+                break;
             }
             let arrival = taken.record.header.profile.arrival.clone();
             let target = self.targets[side].to_string();
@@ -209,6 +213,9 @@ impl Turns {
             if taken.failure.is_some() {
                 break;
             }
+        }
+        if taken.kept == 0 {
+            keeper.remove_empty();
         }
         Ok(taken)
     }

@@ -20,8 +20,9 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
     let unit = record.header.load_unit;
     let mut codes: Vec<&str> = Vec::new();
     for caveat in record.trials.iter().flat_map(|line| &line.caveats) {
-        // How a trial varied is no part of the answer.
-        if !codes.contains(&caveat.code.as_str()) && caveat.code != "few_slices" {
+        // How a trial varied is no part of the answer. What another program says by that code has words of its own.
+        let is_of_slices = matches!(caveat.caveat(), Caveat::FewSlices { .. });
+        if !codes.contains(&caveat.code.as_str()) && !is_of_slices {
             codes.push(&caveat.code);
         }
     }
@@ -151,6 +152,17 @@ mod tests {
             "{}",
             said.text
         );
+    }
+
+    #[test]
+    fn what_a_program_says_by_the_code_of_a_doubt_that_is_left_out_is_said() {
+        let mut record = kept();
+        record.trials.truncate(1);
+        record.trials[0].caveats = vec![CaveatLine::from(&Caveat::FewSlices { slices: 2, wanted: 4 })];
+        assert_eq!(of_trials(&record), [], "how a trial varied is no part of the answer");
+        record.trials[0].caveats = vec![CaveatLine::said("few_slices", "our card was warm")];
+        let [said] = of_trials(&record).try_into().unwrap();
+        assert!(said.text.contains("our card was warm"), "{}", said.text);
     }
 
     #[test]

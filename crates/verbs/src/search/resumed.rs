@@ -29,13 +29,13 @@ pub fn resume(
 ) -> Result<Finished, Failure> {
     let record = read_record(path)?;
     same_search(plan, &record, path)?;
-    if record.is_finished() && SearchPlan::of_record(&record)?.limits == plan.limits {
+    if record.is_finished() && SearchPlan::of_record(&record, path)?.limits == plan.limits {
         return Ok(shown(record, None));
     }
     let (mut keeper, mut record) = Keeper::resume(path)?;
     same_search(plan, &record, path)?;
     let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
-    let limits = SearchPlan::of_record(&record)?.limits;
+    let limits = SearchPlan::of_record(&record, path)?.limits;
     let spent = (limits != plan.limits).then(|| spent_before(plan, &search, limits)).flatten();
     if limits != plan.limits {
         plan.limit(&mut search, plan.limits);
@@ -44,7 +44,10 @@ pub fn resume(
         record.limits.push(line);
     }
     let goes_on = search.next_trial().is_some();
-    if record.is_finished() && !goes_on {
+    // What their number ended says nothing of what more time would tell: where more trials are allowed, it has to.
+    let by_number = |limits: Limits| limits.max_trials.is_some_and(|most| search.trials() >= most);
+    let is_stated = !by_number(limits) || by_number(plan.limits);
+    if record.is_finished() && !goes_on && is_stated {
         // More was allowed, and nothing more is wanted.
         let record = read_record(path)?;
         return Ok(shown(record, spent));
@@ -53,13 +56,9 @@ pub fn resume(
         return Err(failed_at_its_end(&record, path));
     }
     record.reading.extend(spent);
-    if goes_on && plan.target.is_refused() {
+    if let Some(would) = plan.target.refused().filter(|_| goes_on) {
         let word = quoted(&record.header.target);
         let again = going_on(&path.to_string_lossy(), &record.header);
-        let would = match plan.target.name_to_ask_for() {
-            Some(_) => "ask the network for the host of",
-            None => "start a program,",
-        };
         return Err(Failure::environment(format!("{}: to resume it would {would} {word}", path.display())).advice(
             format!("a record is data, and may come from elsewhere. If that is meant, write it yourself:\n  {again}"),
         ));
@@ -153,7 +152,7 @@ fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Fa
     let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
     let Some(what) = other else { return Ok(()) };
     if let Some(stored) = &record.header.search
-        && let Some(what) = SearchPlan::of_record(record)?.differs_from(stored, &record.header.profile)
+        && let Some(what) = SearchPlan::of_record(record, path)?.differs_from(stored, &record.header.profile)
     {
         return Err(no_search_of_ours(path, &what));
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// What the user says beside the records.
 #[derive(Clone, Debug, Default)]
 pub struct Again {
-    /// The target of the newest record, where that starts a program or asks the network for a name.
+    /// The target of the newest record, where that starts a program, asks the network for a name, or opens a file elsewhere.
     pub target: Option<String>,
     /// What was good before the change, to be searched in turns with it.
     pub good: Option<String>,
@@ -149,17 +149,13 @@ fn elsewhere(source: &str, record: &Record) -> Result<Option<Failure>, Failure> 
 
 /// A search, as its record says. A record is data: what it names is opened like what a file names.
 fn plan(source: &str, record: &Record, again: &Again) -> Result<SearchPlan, Failure> {
-    let mut plan = SearchPlan::of_record(record)?;
+    let mut plan = SearchPlan::of_record(record, Path::new(source))?;
     plan.repetition = None;
     let word = &record.header.target;
     if again.target.as_ref() == Some(word) {
         plan.target = Target::parse(word)?;
     }
-    if plan.target.is_refused() {
-        let would = match plan.target.name_to_ask_for() {
-            Some(_) => "ask the network for the host of",
-            None => "start a program,",
-        };
+    if let Some(would) = plan.target.refused() {
         return Err(Failure::environment(format!(
             "{source}: to confirm it would {would} {}",
             quoted(word)

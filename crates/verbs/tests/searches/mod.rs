@@ -47,7 +47,7 @@ pub(crate) fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure
 
 /// As `--resume FILE` resumes it, perhaps with other limits.
 pub(crate) fn resumed(path: &Path, limits: Option<Limits>) -> Record {
-    let plan = SearchPlan::of_record(&read_record(path).unwrap()).unwrap();
+    let plan = SearchPlan::of_record(&read_record(path).unwrap(), path).unwrap();
     let finished = resume(&SearchPlan { limits: limits.unwrap_or(plan.limits), ..plan }, path).unwrap();
     assert!(finished.failure.is_none(), "{:?}", finished.failure);
     finished.record
