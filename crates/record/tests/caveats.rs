@@ -59,7 +59,6 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         AnswersLimited { refused, replies, silent, offered }
         RepliesFail { class, failed, replies }
         RepliesBeside { truncated, extended, changed }
-        DependentTrials { correlation, by_chance }
         Drift { correlation, by_chance, since_trial, since_s, by_degrees }
         WarmUp { by_chance, since_trial, since_s, until_s, warmed_s }
         CarriesOver { by_chance, slow, after_loss, after_loss_pps, rested_pps }

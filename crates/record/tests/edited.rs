@@ -67,7 +67,7 @@ fn searched_on(system: &str) -> Record {
     record.trials.push(TrialLine::new(&told(trial), "sim:soft", "constant", Purpose::DelayAt, at));
     at += Duration::from_secs(1);
     record.result = Some(ResultLine {
-        ended_by: None,
+        ended_by: dropline_record::EndWord::Done,
         back_to_back: None,
         loss_curve: Vec::new(),
         goals: vec![AnswerLine::new(GoalLine::from(&search.goals()[0]), outcome)],
@@ -405,7 +405,7 @@ fn what_ended_a_search_is_what_its_caveats_say() {
     let ended = |by: EndWord, caveats: &[&str], interrupted: bool| {
         let mut record = good.clone();
         let result = record.result.as_mut().unwrap();
-        result.ended_by = Some(by);
+        result.ended_by = by;
         result.interrupted = interrupted;
         result.caveats.extend(caveats.iter().map(|code| CaveatLine::said(code, "so")));
         Record::read(&record.to_lines()).map(|record| record.is_finished()).map_err(|why| why.to_string())
