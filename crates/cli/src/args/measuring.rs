@@ -421,13 +421,16 @@ mod tests {
     fn what_the_record_keeps_is_not_asked_anew_and_a_search_for_bursts_judges_no_loads() {
         let (resume, bursts) = (excluded("resume"), excluded("back_to_back"));
         let has = |all: &[String], one: &str| all.iter().any(|id| id == one);
-        for of_the_record in ["goal", "level", "max_load", "repeat", "mdr_phases", "arrival", "seed", "drain"] {
+        for of_the_record in ["goal", "level", "max_load", "repeat", "mdr_phases", "arrival", "seed", "drain"]
+        {
             assert!(has(&resume, of_the_record), "{of_the_record}: {resume:?}");
         }
         for free in ["target", "budget", "max_trials", "send", "slices", "patience", "html", "fail_if"] {
             assert!(!has(&resume, free), "{free}: {resume:?}");
         }
-        for judges in ["goal", "budget", "max_trials", "warm_up", "fail_if", "require", "baseline", "html", "resume"] {
+        for judges in
+            ["goal", "budget", "max_trials", "warm_up", "fail_if", "require", "baseline", "html", "resume"]
+        {
             assert!(has(&bursts, judges), "{judges}: {bursts:?}");
         }
         for of_a_burst in ["max_load", "seed", "frame", "output"] {
