@@ -1,7 +1,7 @@
 //! What is asked of a DNS server: a file of questions, or a pattern of names.
 
 use super::text;
-use dropline_payload::service::{Request, Said, Service, dns};
+use dropline_payload::service::{ReplyMeaning, Request, Service, dns};
 
 /// What is accepted can be asked, and is answered by a reply that repeats it.
 pub fn check(bytes: &[u8]) {
@@ -17,7 +17,7 @@ pub fn check(bytes: &[u8]) {
             assert!(reply.len() <= service.longest_request());
             reply[2] |= 0x80;
             assert_eq!(service.token(&reply), Some(number & 0xffff));
-            assert_eq!(service.judge(request, &reply), Ok(Said::Class(0)));
+            assert_eq!(service.judge(request, &reply), Ok(ReplyMeaning::Class(0)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A grant as an agent is handed it.
 
-use dropline_fleet::grant::{Asked, Ceiling, Grant, Signed, check as allowed};
+use dropline_fleet::grant::{AskedTraffic, Ceiling, Grant, Signed, check as allowed};
 use std::time::Duration;
 
 /// A grant that nobody signed is refused; what one allows is within all that it says.
@@ -16,7 +16,7 @@ pub fn check(bytes: &[u8]) {
     let Ok(grant) = serde_json::from_slice::<Grant>(bytes) else { return };
     let _ = grant.check();
     for (target, pps) in [("127.0.0.1:7007", 1000.0), ("10.0.0.7:7007", 1e6), ("[fd00::7]:53", 1.0)] {
-        let asked = Asked {
+        let asked = AskedTraffic {
             target: target.parse().expect("an address"),
             what: "a load",
             pps,

@@ -1,9 +1,9 @@
 //! Rulesets of nftables as the kernel lists them, and tables of iptables-legacy, held against packets.
 
+use dropline_netrules::legacy_tables::LegacyTable;
 use dropline_netrules::message::Messages;
-use dropline_netrules::met::Met;
-use dropline_netrules::older::OlderTable;
 use dropline_netrules::registers::Certainty;
+use dropline_netrules::rule_match::MetRule;
 use dropline_netrules::ruleset::Ruleset;
 use dropline_netrules::visit::{By, Passes, Tuple, Visit};
 
@@ -28,10 +28,10 @@ pub fn check(bytes: &[u8]) {
             assert!(met.iter().all(|met| met.certainty > Certainty::Not), "what is not met is not told");
             let wide = rules.met(&Tuple::any(true), &visits);
             let is_there =
-                |one: &Met| wide.iter().any(|other| (other.does, &other.chain) == (one.does, &one.chain));
+                |one: &MetRule| wide.iter().any(|other| (other.does, &other.chain) == (one.does, &one.chain));
             assert!(met.iter().all(is_there), "{met:?} {wide:?}");
             for is_version_4 in [true, false] {
-                let table = OlderTable { is_version_4, name: "filter".into(), entries: bytes.to_vec() };
+                let table = LegacyTable { is_version_4, name: "filter".into(), entries: bytes.to_vec() };
                 let met = table.met(&narrow, &visits);
                 assert!(met.len() <= bytes.len());
             }

@@ -1,7 +1,7 @@
 //! What other programs and the kernel say in a few words: jackd, LTTng, lists of CPUs. The first byte says who.
 
 use super::text;
-use dropline_jack::said::{complaint, ours};
+use dropline_jack::server_output::{complaint, ours};
 use dropline_targets::flowgraph::discarded;
 use dropline_targets::flowgraph::graph::Topology;
 use dropline_targets::flowgraph::graph::topology::list;

@@ -10,7 +10,7 @@ pub fn check(bytes: &[u8]) {
     let text = &*text(bytes);
     let named = ["seed", "min-load", "goal", "frame", "streams", "delay-at", "background"];
     let kinds = named.map(|name| (name, Kind::Named)).into_iter();
-    let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place), ("html", Kind::File)]);
+    let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Positional), ("html", Kind::File)]);
     let known: Vec<Flag> =
         kinds.map(|(name, kind)| Flag { name: name.into(), kind, typed: name == "seed" }).collect();
     match flags_of(text, Path::new("scenario.toml"), &known) {

@@ -7,7 +7,7 @@ use dropline_aggregator::address::host_and_port;
 use dropline_experiments::{EXPERIMENTS, OfKept};
 use dropline_record::Record;
 use dropline_traffic::Cpus;
-use dropline_verbs::fail_if::{Asked, FailIf};
+use dropline_verbs::fail_if::{AskedSearch, FailIf};
 use std::sync::LazyLock;
 
 /// Records against which conditions are held: those of the corpus that are whole.
@@ -52,7 +52,8 @@ fn condition(word: &str) {
         Err(why) => return assert_eq!(why.exit_code(), 2),
     };
     assert_eq!(condition.to_string(), word);
-    let asked = Asked { loss_ratios: vec![0.0, 0.005], medians: false, certified: false, delays: false };
+    let asked =
+        AskedSearch { loss_ratios: vec![0.0, 0.005], medians: false, certified: false, delays: false };
     for asked in [None, Some(&asked)] {
         assert!(condition.check(asked).err().is_none_or(|why| why.exit_code() == 2));
     }

@@ -239,7 +239,8 @@ fn program(made: &Made, alone: bool) -> Result<PathBuf, String> {
         target().join(if alone { "dist-static" } else { "dist-shared" }).to_string_lossy().into_owned();
     let flags = format!("RUSTFLAGS={flags}");
     let cargo = ["cargo", "build", "--locked", "--profile=dist", "--package=dropline", "--target", MACHINE.0];
-    run("env", &[&[flags.as_str()], &cargo[..], &["--target-dir", &build]].concat())?;
+    let to = ["--target-dir", &build];
+    run("env", &[&[flags.as_str()], &cargo[..], &crate::SHIPPED, &to].concat())?;
     let built = Path::new(&build).join(MACHINE.0).join("dist/dropline");
     let bytes = std::fs::read(&built).map_err(|why| format!("{}: {why}", built.display()))?;
     let most = MOST_BYTES + if alone { MORE_ALONE } else { 0 };

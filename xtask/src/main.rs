@@ -122,6 +122,9 @@ fn tested_dropline() -> Result<PathBuf, String> {
     Ok(target().join("debug/dropline"))
 }
 
+/// The features of the program that packages hold: all but the project's own studies.
+const SHIPPED: [&str; 2] = ["--no-default-features", "--features=fleet"];
+
 /// The program that users run, built with optimisation.
 fn build_dropline() -> Result<PathBuf, String> {
     run("cargo", &["build", "--release", "--locked", "--package", "dropline"])?;

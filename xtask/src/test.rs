@@ -9,6 +9,12 @@ pub(crate) fn run() -> Done {
     let begun = Instant::now();
     crate::run("cargo", &["fmt", "--all", "--check"])?;
     crate::run("cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
+    // What users install has no studies, and a program without agents is promised too.
+    for features in [&crate::SHIPPED[..], &crate::SHIPPED[..1]] {
+        let words =
+            [&["clippy", "--locked", "--package", "dropline"], features, &["--", "--deny", "warnings"]];
+        crate::run("cargo", &words.concat())?;
+    }
     let mut unsteady = Vec::new();
     suites::run(&["--workspace"], &mut unsteady)?;
     // The portable way to move packets is built and tested where it is not the one in use.

@@ -1,6 +1,6 @@
 //! From counters to places: where the packets of one trial were lost.
 
-use crate::hearing::Hearing;
+use crate::claims::Hearing;
 use crate::hops::HostPath;
 use crate::{Account, Outcome, Snapshot};
 

@@ -8,15 +8,15 @@
 
 pub mod accounting;
 pub mod buffer;
+mod claims;
 pub mod counters;
 pub mod explanation;
 mod flow;
+mod foreign_traffic;
 pub mod frames;
-mod hearing;
 pub mod hops;
 pub mod ledger;
 pub mod losses;
-mod others;
 pub mod outcome;
 pub mod place;
 pub mod queue;
@@ -35,5 +35,5 @@ pub use ledger::Ledger;
 pub use outcome::{Account, Outcome, TargetCounts};
 pub use place::{Place, Site, Way};
 pub use queue::{md1k_loss, mm1k_loss};
-pub use replay::{Arriving, Replayed, Seen, Server, Service, replay};
+pub use replay::{Arriving, Replayed, SeenArrival, Server, Service, replay};
 pub use stalls::Stalls;

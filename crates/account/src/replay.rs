@@ -98,12 +98,12 @@ pub struct Replayed {
     /// Most packets that an arrival found waiting, at the socket and in the queue.
     pub largest_backlog: u64,
     /// Each arrival in order: the packets that it found waiting, and what became of it.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<SeenArrival>,
 }
 
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenArrival {
     /// Packets that waited when it arrived.
     pub backlog: u32,
     /// Whether it was lost, at the socket or in the queue.
@@ -209,7 +209,9 @@ impl<'a> Run<'a> {
         } else {
             self.found.lost_at_socket += 1;
         }
-        self.found.seen.push(Seen { backlog: u32::try_from(backlog).unwrap_or(u32::MAX), lost: !fits });
+        self.found
+            .seen
+            .push(SeenArrival { backlog: u32::try_from(backlog).unwrap_or(u32::MAX), lost: !fits });
     }
 
     /// A thread reads from the socket: it serves what it got, or puts it into the queue.

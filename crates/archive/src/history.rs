@@ -2,7 +2,7 @@
 //!
 //! The records are the truth. The index, a line each, is derived from them: whoever reads it holds it against the files that
 //! are there and reads those anew that it does not know, so that a program that was killed between a record and its index line
-//! has lost nothing. Where they lie is a [`Place`]: a directory, where whoever writes holds a lock, and each file is written beside
+//! has lost nothing. Where they lie is a [`Storage`]: a directory, where whoever writes holds a lock, and each file is written beside
 //! its place and renamed; or a store, where nobody puts anything in place of what he did not read.
 
 mod adding;
@@ -10,8 +10,8 @@ mod directory;
 mod files;
 mod index;
 mod named;
-mod place;
 mod remote;
+mod storage;
 
 pub use adding::Offered;
 pub use dropline_store::sha256;
@@ -24,12 +24,12 @@ use dropline_failure::{Failure, quoted_path};
 use dropline_record::{IndexLine, LeftOutLine, Record, Reindexed};
 use dropline_store::Bucket;
 use index::Found;
-use place::Place;
 use remote::Remote;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use storage::Storage;
 
 /// The name of the index, in the directory of the history.
 pub const INDEX: &str = "index.jsonl";
@@ -39,7 +39,7 @@ pub type Describe = fn(&Record) -> IndexLine;
 /// Records with an index.
 #[derive(Clone, Debug)]
 pub struct History {
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     describe: Describe,
 }
 

@@ -8,8 +8,8 @@
 
 pub mod clock;
 pub mod environment;
-pub mod held;
 pub mod history;
 pub mod reading;
 pub mod record_file;
+pub mod temporary;
 pub mod whole_file;

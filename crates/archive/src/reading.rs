@@ -3,7 +3,7 @@
 //! A device and a pipe have no length, and a program may never end its line: what is read without a bound ends
 //! with the machine's memory. A pipe may have no writer either: whoever waits for one says so ([`is_waiting`]).
 
-use crate::held::Scratch;
+use crate::temporary::Scratch;
 use dropline_failure::Failure;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};

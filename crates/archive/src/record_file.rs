@@ -423,7 +423,7 @@ mod tests {
             elapsed_s: 0.0,
             interrupted: false,
             delay_at: Vec::new(),
-            ended_by: None,
+            ended_by: dropline_record::EndWord::Done,
             back_to_back: None,
             loss_curve: Vec::new(),
             caveats: Vec::new(),

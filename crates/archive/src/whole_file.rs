@@ -1,7 +1,7 @@
 //! Files that are written whole: whoever reads one sees the old one or the new one, never half of either.
 
-use crate::held;
 use crate::reading::Waiting;
+use crate::temporary;
 use dropline_failure::Failure;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -235,9 +235,9 @@ pub(crate) fn sync_directory_of(path: &Path) -> io::Result<()> {
 
 /// A new file in the same directory, held while it is open. One that a killed program left there is gone then.
 fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
-    for number in 0..held::TRIES {
+    for number in 0..temporary::TRIES {
         let beside = name_beside(path, number);
-        if let Some(file) = held::create(&beside)? {
+        if let Some(file) = temporary::create(&beside)? {
             return Ok((file, beside));
         }
     }
@@ -294,7 +294,7 @@ mod tests {
         let page = directory.path().join("page.html");
         draw(&page, OLD.as_bytes(), MARK).unwrap();
         // The place beside it is taken: as on a full disk, nothing can be written there.
-        let taken: Vec<PathBuf> = (0..held::TRIES).map(|number| name_beside(&page, number)).collect();
+        let taken: Vec<PathBuf> = (0..temporary::TRIES).map(|number| name_beside(&page, number)).collect();
         taken.iter().for_each(|place| std::fs::create_dir(place).unwrap());
         assert_eq!(draw(&page, b"new", MARK).unwrap_err().exit_code(), 4);
         assert_eq!(std::fs::read_to_string(&page).unwrap(), OLD);

@@ -32,8 +32,11 @@ Units:
   size      64B 4KiB
   ratio     0.005 0.5%";
 
+/// How targets are listed.
+const TARGETS: &str = "All targets:  dropline help targets";
+
 /// Every way to name a target.
-fn targets() -> String {
+pub(crate) fn targets() -> String {
     let forms = dropline_targets::KINDS.iter().flat_map(|kind| kind.forms.iter().copied());
     let systems = dropline_targets::Simulation::systems();
     let systems = format!("Simulated systems: {}.", systems.join(", "));
@@ -89,7 +92,7 @@ pub(crate) struct WatchArgs {
 /// How much is told on a terminal.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ToldArgs {
-    /// Also say how it was measured: traffic, generator, waits, and the goals of a search with all their attributes.
+    /// Also say how it was measured: traffic, generator and waits.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
 }

@@ -1,5 +1,6 @@
 //! The command line as a whole: its verbs, and how its words are taken.
 
+use crate::args::SearchArgs;
 use crate::help;
 use crate::verbs::Verb;
 use clap::Parser;
@@ -30,6 +31,16 @@ pub(crate) struct Cli {
 /// `--frame` of `search`.
 const FRAMES: &str = "Size of the Ethernet frame with its checksum, instead of --packet; several, such as 64B,512B, make one \
                       search for each";
+
+/// `--verbose` of what shows a search.
+const WITH_GOALS: &str =
+    "Also say how it was measured: traffic, generator, waits, and the goals with all their attributes";
+
+/// `--verbose` of `explain`.
+const ALL_DOUBTS: &str = "Also show the caveats that change no answer";
+
+/// `--verbose` of `watch`.
+const HOW_SEEN: &str = "Also say how the packets were seen";
 
 /// `--arrival` of `trial`, whose own help has the list.
 const ARRIVAL: &str =
@@ -63,8 +74,15 @@ impl Cli {
         }
         // Flags of several verbs, of which one says more.
         let all = <Self as clap::CommandFactory>::command()
-            .mut_subcommand("search", |verb| verb.mut_arg("frame", |arg| arg.help(FRAMES)))
+            .mut_subcommand("search", |verb| {
+                SearchArgs::excluding(verb.mut_arg("frame", |arg| arg.help(FRAMES)))
+            })
             .mut_subcommand("trial", |verb| verb.mut_arg("arrival", |arg| arg.help(ARRIVAL)));
-        help::tied(with_minus(all))
+        let told =
+            [("search", WITH_GOALS), ("report", WITH_GOALS), ("explain", ALL_DOUBTS), ("watch", HOW_SEEN)];
+        let all = told.into_iter().fold(all, |all, (verb, text)| {
+            all.mut_subcommand(verb, |verb| verb.mut_arg("verbose", |arg| arg.help(text)))
+        });
+        help::tied(help::asked_last(with_minus(all)))
     }
 }

@@ -3,9 +3,9 @@
 //! A paragraph is one line of text here, however long: clap wraps it at the terminal's width. What must not be wrapped,
 //! such as a command to copy, is no longer than [`NARROWEST`].
 
-use crate::lines;
+use crate::{args, lines};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use std::ffi::OsString;
 
 /// The narrowest terminal that help is made for.
@@ -32,7 +32,8 @@ Try it; it needs no network and no root:
   dropline search sim:consistent
 
 All verbs:               dropline --help
-One verb with examples:  dropline search --help";
+One verb with examples:  dropline search --help
+What can be measured:    dropline help targets";
 
 /// A space at which no line ends, until it is printed.
 const TIE: char = '\u{a0}';
@@ -125,6 +126,31 @@ fn tie(text: &str) -> String {
         }
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same command with `--help` and `--version` below all its other flags.
+pub(crate) fn asked_last(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
+    let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+    let asked = [
+        help.help("Print a summary of the help (-h), or all of it (--help)"),
+        version.help("Print the version"),
+    ];
+    let command = command.disable_help_flag(true).disable_version_flag(true);
+    command.args(asked.map(|arg| arg.help_heading("Help"))).mut_subcommands(asked_last)
+}
+
+/// A list that `help` has beside the verbs: `dropline help targets`.
+pub(crate) fn list_of(words: &[OsString]) -> Option<String> {
+    let [_, help, topic] = words else { return None };
+    (help == "help" && topic == "targets").then(|| {
+        let mut list = Command::new("targets")
+            .help_template("{after-help}")
+            .after_help(tie(&args::targets()))
+            .max_term_width(WIDEST);
+        let text = printed(&list.render_help().to_string());
+        lines::folded(text.trim_start_matches('\n'), crate::output::columns())
+    })
 }
 
 /// Help as it is printed: without ties, and without the indent of empty lines.
@@ -312,6 +338,8 @@ mod tests {
             insta::assert_snapshot!(format!("help-{name}"), text);
         }
         insta::assert_snapshot!("bare", first(&Cli::as_typed()));
+        let words = ["dropline", "help", "targets"].map(OsString::from);
+        insta::assert_snapshot!("help-targets", list_of(&words).expect("a list"));
     }
 
     #[test]

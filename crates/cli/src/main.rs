@@ -35,7 +35,11 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     dropline_archive::reading::tell_waiting_by(output::note);
-    let typed = help::asked_for(std::env::args_os().collect());
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    if let Some(list) = help::list_of(&typed) {
+        return output::print_painted(&list).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS);
+    }
+    let typed = help::asked_for(typed);
     let cli = match signals::end_at_once().map_err(Stop::Failure).and_then(|()| parse(&typed)) {
         Ok(cli) => cli,
         Err(Stop::Clap(why)) => return said(&why),
@@ -103,7 +107,7 @@ fn known(verb: &Command, typed: &ArgMatches) -> Vec<Flag> {
     let flag = |arg: &clap::Arg| Flag {
         name: arg.get_long().unwrap_or(arg.get_id().as_str()).into(),
         kind: match (arg.get_long(), arg.get_action()) {
-            (None, _) => Kind::Place,
+            (None, _) => Kind::Positional,
             (Some(_), ArgAction::SetTrue) => Kind::Switch,
             (Some(_), _) if arg.get_value_parser().type_id() == file => Kind::File,
             (Some(_), _) => Kind::Named,

@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+#[cfg(feature = "studies")]
 pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod export;
@@ -39,7 +40,7 @@ use dropline_failure::{Failure, quoted_path};
 use dropline_record::Record;
 use dropline_report::{Color, Style, object as object_of};
 use dropline_targets::ProgramFile;
-use dropline_verbs::fail_if::{Asked, Checked, FailIf};
+use dropline_verbs::fail_if::{AskedSearch, CheckedCondition, FailIf};
 use dropline_verbs::search::Conditions;
 use heartbeat::HeartbeatArgs;
 use std::collections::BTreeMap;
@@ -66,6 +67,7 @@ pub(crate) enum Verb {
     Export(export::ExportArgs),
     Measure(Box<measure::MeasureArgs>),
     Heartbeat(HeartbeatArgs),
+    #[cfg(feature = "studies")]
     Experiment(experiment::ExperimentArgs),
     Doctor(doctor::DoctorArgs),
     #[cfg(feature = "fleet")]
@@ -98,6 +100,7 @@ impl Verb {
             Self::Export(args) => export::run(&args),
             Self::Measure(args) => measure::run(&args),
             Self::Heartbeat(args) => heartbeat::run(&args),
+            #[cfg(feature = "studies")]
             Self::Experiment(args) => experiment::run(&args),
             Self::Doctor(args) => doctor::run(&args),
             #[cfg(feature = "fleet")]
@@ -212,7 +215,7 @@ fn light_ground(colors: &str) -> bool {
 }
 
 /// The conditions of `--fail-if`, of what is asked of a search or of a trial.
-fn conditions_to_fail(keep: &KeepArgs, asked: Option<&Asked>) -> Result<Vec<FailIf>, Failure> {
+fn conditions_to_fail(keep: &KeepArgs, asked: Option<&AskedSearch>) -> Result<Vec<FailIf>, Failure> {
     let read = |text: &String| {
         let condition = FailIf::parse(text)?;
         condition.check(asked).map(|()| condition)
@@ -221,7 +224,7 @@ fn conditions_to_fail(keep: &KeepArgs, asked: Option<&Asked>) -> Result<Vec<Fail
 }
 
 /// A record as one object, with how it stands to the conditions where there are some.
-fn object(record: &Record, checked: &[Checked]) -> serde_json::Value {
+fn object(record: &Record, checked: &[CheckedCondition]) -> serde_json::Value {
     let mut object = object_of(record);
     if !checked.is_empty() {
         object["fail_if"] = serde_json::to_value(checked).expect("conditions are JSON");

@@ -85,7 +85,7 @@ fn a_list_says_what_trials_and_comparisons_found() {
         rows.iter().all(|row| row["answer"].is_string() && row["trial_load_pps"].is_number()),
         "{rows:?}"
     );
-    // An index of before, which does not say that, is made good from the records.
+    // An index that does not say that is made good from the records.
     let old: String =
         bench.read("nights/index.jsonl").lines().map(|line| without_trial(line) + "\n").collect();
     bench.write("nights/index.jsonl", &old);

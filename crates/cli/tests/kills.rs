@@ -14,7 +14,7 @@ use dropline_record::{AnswerLine, GoalLine, Record, TrialLine};
 use dropline_search::ALGORITHMS;
 use dropline_trial::seed;
 use dropline_verbs::plan::SearchPlan;
-use dropline_verbs::replay::replay;
+use dropline_verbs::replayed::replay;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};

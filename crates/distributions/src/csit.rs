@@ -251,7 +251,7 @@ impl Case {
             trial_seconds: 0.0,
             elapsed_s: 0.0,
             interrupted: false,
-            ended_by: Some(EndWord::Done),
+            ended_by: EndWord::Done,
             delay_at: Vec::new(),
             back_to_back: None,
             loss_curve: Vec::new(),

@@ -32,7 +32,7 @@ pub fn lines(source: &str, format: Format, imported: &[Imported]) -> String {
 
 /// What a file holds that is exported.
 #[derive(Debug)]
-pub enum Held {
+pub enum ExportedFile {
     /// A record of trials.
     Record(Box<Record>),
     /// Distributions that were imported.
@@ -42,7 +42,7 @@ pub enum Held {
 /// How a record of import begins.
 const IMPORT: &str = "{\"line\":\"distribution\"";
 
-impl Held {
+impl ExportedFile {
     /// Reads a record, of trials or of import.
     ///
     /// # Errors
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn csv_keeps_what_is_known_only_to_be_long() {
         assert_eq!(cells_csv(&[part()]).lines().last(), Some(r#""thread ""0""",200000,,2"#));
-        let (_, notes) = Held::Imported(vec![part()]).hdr_log(false, None).unwrap();
+        let (_, notes) = ExportedFile::Imported(vec![part()]).hdr_log(false, None).unwrap();
         assert!(
             notes.iter().any(|note| note.contains("no place for 2 events below zero or of unknown length"))
         );

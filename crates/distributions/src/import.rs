@@ -4,7 +4,6 @@
 //! is imported whole or not at all.
 
 mod array;
-mod course;
 pub mod cyclictest;
 pub mod cyclictest_json;
 pub mod fio;
@@ -13,19 +12,20 @@ mod format;
 mod hgrm;
 pub mod hlog;
 mod hyperfine;
+mod order;
 pub mod own_record;
 pub mod raw;
 mod sliced;
 pub mod table;
 mod values;
 
-pub use course::Order;
 use dropline_archive::reading;
 use dropline_archive::reading::{Source, Unread};
 use dropline_failure::Failure;
 use dropline_record::below_zero;
 use dropline_stats::{CountError, Counted, HistogramError};
 pub use format::Format;
+pub use order::Order;
 use raw::Extent;
 pub use sliced::TimeSlice;
 use std::io::{BufReader, Read as _};

@@ -8,7 +8,7 @@ mod oracle;
 mod raw;
 mod series;
 
-use super::{Effort, Experiment, Found};
+use super::{Effort, Experiment, FoundStudy};
 use dropline_failure::Failure;
 use dropline_record::{Study, Table};
 use dropline_stats::compare::{Comparison, Design, Overall, Questions, Verdict};
@@ -69,7 +69,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 ///
 /// # Errors
 /// If the user wants to stop.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let pairs = effort.runs.unwrap_or(if effort.small { SMALL } else { PAIRS });
     let mut of = |memory: Memory, change: Change| {
         progress(&format!("{}, {}", memory.name(), change.name()));
@@ -85,7 +85,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     {
         different.push((memory, of(memory, Change::Median)?, of(memory, Change::Tail)?));
     }
-    Ok(Found { study: study(&same, &different, pairs), graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study: study(&same, &different, pairs), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// Compares this many pairs.

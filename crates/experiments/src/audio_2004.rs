@@ -4,7 +4,7 @@ mod claims;
 mod simulated;
 mod tables;
 
-use super::{Effort, Experiment, Found};
+use super::{Effort, Experiment, FoundStudy};
 use dropline_distributions::fit::{FitPlan, fit};
 use dropline_distributions::import::{Hints, ImportError, Imported, table};
 use dropline_failure::Failure;
@@ -52,7 +52,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 ///
 /// # Errors
 /// If the user wants to stop.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let mut runs = Vec::new();
     for (name, text, _) in RUNS {
         if effort.stop.load(Ordering::Relaxed) {
@@ -65,7 +65,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     }
     progress("a simulation of spikes as events grow");
     let blending = simulated::blending(if effort.small { 100_000 } else { 5_000_000 });
-    Ok(Found { study: study(&runs, &blending), graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study: study(&runs, &blending), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// What is said of each histogram, for the plots.

@@ -6,7 +6,7 @@ mod ran;
 mod tables;
 mod turns;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, FoundStudy, run_log};
 use cell::{Cell, Variant, WEIGHED};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -58,7 +58,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// # Errors
 /// If no program of ours is here, or the file cannot be read or written. A user who wants to stop gets what was
 /// measured until then.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let mut caveats = Vec::new();
     let here = Here::look(&mut caveats)?;
     let (latencies, overheads) = plan(effort, &here);
@@ -126,7 +126,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         });
     }
     let cells: Vec<Cell> = blocks.iter().flat_map(|block| block.cells.iter().copied()).collect();
-    Ok(Found {
+    Ok(FoundStudy {
         study: tables::study(&cells, &latest(seen), ran::event_ns(), caveats),
         graphs: Vec::new(),
         calibrations: Vec::new(),

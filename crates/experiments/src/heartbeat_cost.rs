@@ -18,8 +18,8 @@ mod table;
 
 use build::{BUILDS, Bench, Timed, is_object};
 use cycle::Cycles;
-use dropline_archive::held::Scratch;
 use dropline_archive::reading;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use harness::{Interface, Operation};
 use instruction::Instructions;

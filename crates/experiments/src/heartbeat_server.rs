@@ -9,7 +9,7 @@ mod drain;
 mod flood;
 mod trip;
 
-use super::{Effort, Experiment, Found};
+use super::{Effort, Experiment, FoundStudy};
 use contestant::Workshop;
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study, Table};
@@ -90,7 +90,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 ///
 /// # Errors
 /// If a server cannot be built or started, or the user wants to stop.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let workshop = Workshop::open()?;
     let extent = if effort.small { Extent::SMALL } else { Extent::WHOLE };
     let count = effort.runs.unwrap_or(RUNS).max(1);
@@ -99,7 +99,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         progress(&format!("run {number} of {count}"));
         runs.push(once(&workshop, number, extent, effort)?);
     }
-    Ok(Found { study: study(&runs, extent), graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study: study(&runs, extent), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 fn once(workshop: &Workshop, number: u32, extent: Extent, effort: &Effort) -> Result<Run, Failure> {

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 /// What an experiment found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundStudy {
     /// Tables and words.
     pub study: Study,
     /// Searches to draw.
@@ -77,7 +77,7 @@ pub struct Experiment {
 }
 
 /// Performs an experiment, and tells what it is at.
-type Run = fn(&Effort, &mut dyn FnMut(&str)) -> Result<Found, Failure>;
+type Run = fn(&Effort, &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure>;
 
 /// What it says of kept runs; an error if a line is no run of it, or there is none.
 pub type OfKept = fn(&str) -> Result<Study, Failure>;
@@ -107,7 +107,7 @@ impl Experiment {
     ///
     /// # Errors
     /// If it cannot run here, or the user wants to stop.
-    pub fn run(&self, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+    pub fn run(&self, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
         (self.run)(effort, progress)
     }
 

@@ -10,7 +10,7 @@ mod row;
 mod scene;
 mod tables;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, FoundStudy, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -36,7 +36,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// # Errors
 /// If processes cannot be started, or the file cannot be read or written. A user who wants to stop gets what
 /// was measured until then.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let rows = match effort {
         Effort { small: true, .. } => Row::small(),
         Effort { full: true, .. } => Row::full(),
@@ -95,7 +95,11 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             Failure::environment(caveats.first().map_or("no run was performed", |caveat| &caveat.text))
         });
     }
-    Ok(Found { study: tables::study(&rows, &seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy {
+        study: tables::study(&rows, &seen, caveats),
+        graphs: Vec::new(),
+        calibrations: Vec::new(),
+    })
 }
 
 /// What the runs say that were kept.

@@ -3,7 +3,7 @@
 //! Two simulated systems stand for the two test suites there; time is virtual, and a trial costs half a
 //! second beyond its duration. The widths are those that made MDR comparable with the binary result.
 
-use super::{Effort, Experiment, Found};
+use super::{Effort, Experiment, FoundStudy};
 use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
 use dropline_record::{Record, Study, Table};
@@ -151,7 +151,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 ///
 /// # Errors
 /// If the user wants to stop.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let runs = (effort.runs.unwrap_or(RUNS) as usize).max(PUBLISHED_RUNS);
     let mut cells = Vec::new();
     let mut graphs = Vec::new();
@@ -172,7 +172,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         }
     }
     graphs.sort_by_key(|graph| graph.time_axis);
-    Ok(Found { study: study(&cells, runs), graphs, calibrations: Vec::new() })
+    Ok(FoundStudy { study: study(&cells, runs), graphs, calibrations: Vec::new() })
 }
 
 /// The six graphs of 2018, all of the inconsistent suite; those of 10 s share their time axis.

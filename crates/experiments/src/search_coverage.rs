@@ -8,7 +8,7 @@ mod rival;
 mod searches;
 mod tables;
 
-use super::{Effort, Experiment, Found, batches, run_log};
+use super::{Effort, Experiment, FoundStudy, batches, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use dropline_report::{Calibration, CalibrationLine};
@@ -44,7 +44,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// # Errors
 /// If the user wants to stop before every search was made with the first seed, or the file cannot be read or written.
 /// Later the seeds that are complete are what was found.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let runs = effort.runs.unwrap_or(RUNS).max(1);
     let first = effort.first_seed.unwrap_or(1);
     let seeds: Vec<u64> = (0..u64::from(runs)).map(|index| first.saturating_add(index)).collect();
@@ -77,7 +77,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             format!("interrupted: {count} searches each, and not {runs}"),
         ));
     }
-    Ok(Found { study, graphs: Vec::new(), calibrations: vec![calibration(&ended)] })
+    Ok(FoundStudy { study, graphs: Vec::new(), calibrations: vec![calibration(&ended)] })
 }
 
 fn is_wanted(system: System, effort: &Effort) -> bool {

@@ -8,7 +8,7 @@ mod observed;
 mod scene;
 mod tables;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, FoundStudy, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -41,7 +41,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// # Errors
 /// If network namespaces cannot be built, a service does not start, or the file cannot be read or written. A user
 /// who wants to stop gets what was measured until then.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let wanted = |scene: &Scene| effort.only.as_ref().is_none_or(|only| scene.name().contains(only));
     let scenes: Vec<Scene> = Scene::ALL.into_iter().filter(wanted).collect();
     if scenes.is_empty() {
@@ -86,7 +86,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         ));
     }
     let study = tables::study(&scenes, &seen, caveats);
-    Ok(Found { study, graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study, graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// What the searches say that were kept.

@@ -10,7 +10,7 @@ mod server;
 mod stated;
 mod tables;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, FoundStudy, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -103,7 +103,7 @@ impl Step {
 /// # Errors
 /// If no service of that name is there, or the file cannot be read or written. A service that is not installed, or does not
 /// start, is a row that says so. A user who wants to stop gets what was measured until then.
-fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let wanted = |service: &&Service| effort.only.as_ref().is_none_or(|only| service.name.contains(only));
     let services: Vec<&Service> = SERVICES.iter().filter(wanted).collect();
     if services.is_empty() {
@@ -163,7 +163,7 @@ fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure
         caveats
             .push(CaveatLine::said("interrupted", "interrupted: what was not measured is not in the tables"));
     }
-    Ok(Found { study: tables::study(&seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study: tables::study(&seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// What the runs say that were kept.

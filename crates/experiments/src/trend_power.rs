@@ -9,7 +9,7 @@ mod histories;
 mod rivals;
 mod tables;
 
-use super::{Effort, Experiment, Found, batches, run_log};
+use super::{Effort, Experiment, FoundStudy, batches, run_log};
 use detectors::{Detector, Ended};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -44,7 +44,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// # Errors
 /// If the user wants to stop before anything was found, or the file cannot be read or written. Later what was found
 /// until then is what was found.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let runs = effort.runs.unwrap_or(if effort.small { SMALL_RUNS } else { RUNS }).max(1);
     let first = effort.first_seed.unwrap_or_else(fresh);
     let seeds: Vec<u64> = (0..u64::from(runs)).map(|index| first.saturating_add(index)).collect();
@@ -62,7 +62,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     if effort.stop.load(Ordering::Relaxed) {
         study.caveats.push(CaveatLine::said("interrupted", "interrupted: not every history was looked at"));
     }
-    Ok(Found { study, graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study, graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// A first seed that nobody has seen.

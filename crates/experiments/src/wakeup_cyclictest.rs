@@ -3,7 +3,7 @@
 mod block;
 mod tables;
 
-use super::{Effort, Experiment, Found, run_log};
+use super::{Effort, Experiment, FoundStudy, run_log};
 use block::{Block, By, Conditions};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -35,7 +35,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// # Errors
 /// If cyclictest is not here or may not have real-time priority, or the file cannot be read or written. A user who
 /// wants to stop gets what was measured until then.
-pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<FoundStudy, Failure> {
     let conditions = Conditions::here(if effort.small { SMALL } else { LENGTH })?;
     let blocks = effort.runs.unwrap_or(if effort.small { 2 } else { BLOCKS }).max(2).next_multiple_of(2);
     let mut caveats = Vec::new();
@@ -87,7 +87,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             "two short blocks of each: they show that it works and prove nothing",
         ));
     }
-    Ok(Found { study: tables::study(&seen, caveats)?, graphs: Vec::new(), calibrations: Vec::new() })
+    Ok(FoundStudy { study: tables::study(&seen, caveats)?, graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// Whose turn it is: A B B A or B A A B by chance.

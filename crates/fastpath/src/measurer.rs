@@ -5,13 +5,13 @@ use crate::error::LinkError;
 use crate::field::Field;
 use crate::frame::LONGEST;
 use crate::link_end::LinkEnd;
-use crate::lookout::Ended;
 use crate::next_hop::Answering;
 use crate::one_way::{OneWay, Prepared, Turn};
-use crate::options::{Counting, Known, LinkOptions};
+use crate::options::{Counting, KnownUse, LinkOptions};
 use crate::outcome::{Done, Told, whole};
-use crate::performing::{LOOK, Task, perform};
+use crate::performing::{LOOK, Performed, Task, perform};
 use crate::sys::now_ns;
+use crate::trial_watch::Ended;
 use dropline_account::{Frames, Snapshot, Way, account_frames};
 use dropline_payload::Tags;
 use dropline_trial::{
@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What tells how the two interfaces are used.
-pub type Usages = Box<dyn FnMut() -> [Known; 2]>;
+pub type Usages = Box<dyn FnMut() -> [KnownUse; 2]>;
 
 /// Performs trials: frames leave by one interface, and what comes out at the other is judged there by a program in the kernel; in one
 /// direction, or in both at once.
@@ -32,7 +32,7 @@ pub struct LinkMeasurer {
     _answering: Option<Answering>,
     /// How the interfaces are used, and what that was before the first trial.
     usages: Usages,
-    known: [Known; 2],
+    known: [KnownUse; 2],
     /// The maps of the last trial, where frames of it may still come out.
     unsettled: Vec<Prepared>,
     /// `None` where none can be read.
@@ -277,8 +277,8 @@ impl LinkMeasurer {
     }
 
     /// What sends frames elsewhere than before the first trial, in words.
-    fn course(&mut self) -> Option<String> {
-        self.counting.as_mut().and_then(|counting| counting.course().astray)
+    fn frame_path(&mut self) -> Option<String> {
+        self.counting.as_mut().and_then(|counting| counting.frame_path().astray)
     }
 
     fn is_stopped(&self) -> bool {
@@ -363,6 +363,83 @@ impl LinkMeasurer {
         }
     }
 
+    /// Before any trial but the first: the interfaces are used as they were, and frames come out. Of each direction, how many came of
+    /// earlier trials.
+    fn make_sure_of_the_way(&mut self) -> Result<Vec<u64>, LinkError> {
+        if self.number == self.options.first_trial {
+            return Ok(vec![0; self.ways.len()]);
+        }
+        for (end, known) in [&self.ways[0].from, &self.ways[0].to].into_iter().zip(&self.known) {
+            refuse_used(end.port.to_string(), known, &self.options)?;
+        }
+        let mut late = Vec::new();
+        for way in 0..self.ways.len() {
+            let tried = self.try_frames(way)?;
+            if tried.came == 0 {
+                return Err(self.nothing_came(way));
+            }
+            late.push(tried.late);
+        }
+        Ok(late)
+    }
+
+    /// The maps of each direction, with its schedule.
+    fn prepare(&mut self, inputs: &[TrialInput], trial_seed: u64) -> Result<Vec<Prepared>, LinkError> {
+        let prepare = |(way, &input): (usize, &TrialInput)| {
+            let seed = if way == 0 { trial_seed } else { seed::of_trial(trial_seed, way as u64) };
+            let (turn, due_ns) = (self.turn(), self.due(input, seed)?);
+            self.ways[way].prepare(turn, due_ns)
+        };
+        inputs.iter().enumerate().map(prepare).collect()
+    }
+
+    /// A trial whose interfaces changed, or whose frames come to be led elsewhere, ended no later than that was seen.
+    fn look_at_ends(&mut self, performed: &mut [Performed], duration: Duration) {
+        if performed.iter().any(|done| done.ended.is_some()) {
+            return;
+        }
+        let gone = [&self.ways[0].from, &self.ways[0].to].into_iter().find_map(|end| end.changed());
+        let gone = gone.or_else(|| self.frame_path());
+        let at_ns = duration.as_nanos() as u64;
+        let ended = gone.map(|how| Ended { at_ns, astray: Some(how) });
+        performed.iter_mut().for_each(|done| done.ended.clone_from(&ended));
+    }
+
+    /// What each direction came to, before it is said where its frames were lost.
+    fn tell(
+        &self,
+        of: &Directions<'_>,
+        performed: Vec<Performed>,
+        mut packets: Option<&mut PacketTimes>,
+    ) -> Vec<Told> {
+        let mut told = Vec::new();
+        for (way, done) in performed.into_iter().enumerate() {
+            let (one, prepared) = (&self.ways[way], &of.prepared[way]);
+            let mut trial = Trial::new(of.number, of.inputs[way], of.trial_seed);
+            (trial.refused, trial.duration) = (done.refused, of.lasted);
+            let done = Done {
+                maps: &prepared.maps,
+                due_ns: &prepared.due_ns,
+                epoch_ns: prepared.maps.epoch().unwrap_or(0),
+                ended: of.ended[way].as_ref(),
+                slices: self.options.slices,
+                arrival: &self.profile.arrival,
+            };
+            let names = (one.name.as_str(), one.from.port.interface());
+            told.push(done.tell(names, trial, packets.as_deref_mut()));
+        }
+        told
+    }
+
+    /// Frames that taught a bridge during the trial, on the way of this direction: lessons go the other way; where nobody tells which
+    /// way things go, with the frames.
+    fn lessons(&self, way: usize, taught: &[u64]) -> u64 {
+        let is_alone = self.ways.len() == 1;
+        let with_frames = self.ways.iter().zip(taught);
+        let with_frames = with_frames.filter(|(other, _)| other.way != self.ways[way].way || is_alone);
+        with_frames.map(|(other, before)| other.taught() - before).sum()
+    }
+
     /// What became of how the interfaces are used, in words, where that is not what it was before the first trial.
     fn changed_use(&mut self) -> Option<String> {
         let now = (self.usages)();
@@ -385,8 +462,32 @@ impl LinkMeasurer {
     }
 }
 
+/// What is known of each direction of a trial that was performed.
+struct Directions<'a> {
+    number: u64,
+    trial_seed: u64,
+    inputs: &'a [TrialInput],
+    prepared: &'a [Prepared],
+    ended: &'a [Option<Ended>],
+    lasted: Duration,
+}
+
+/// What ended each direction before its time, and how long the trial lasted: all directions are cut alike.
+fn ends(
+    performed: &mut [Performed],
+    prepared: &[Prepared],
+    duration: Duration,
+) -> (Vec<Option<Ended>>, Duration) {
+    let end = |(done, prepared): (&mut Performed, &Prepared)| {
+        done.ended.take().map(|one| one.not_before_what_came(&prepared.maps))
+    };
+    let ended: Vec<_> = performed.iter_mut().zip(prepared).map(end).collect();
+    let lasted = ended.iter().flatten().map(|one| one.at_ns.max(1)).max().map(Duration::from_nanos);
+    (ended, lasted.map_or(duration, |lasted| lasted.min(duration)))
+}
+
 /// Refuses an interface that others use, where they mind.
-fn refuse_used(port: String, known: &Known, options: &LinkOptions) -> Result<(), LinkError> {
+fn refuse_used(port: String, known: &KnownUse, options: &LinkOptions) -> Result<(), LinkError> {
     match known.used.clone().filter(|_| !options.though_used) {
         Some(how) => Err(LinkError::InUse { port, how }),
         None => Ok(()),
@@ -421,33 +522,16 @@ impl Measurer for LinkMeasurer {
         if self.is_stopped() {
             return Err(LinkError::Interrupted);
         }
-        let number = self.number;
-        let mut late = vec![0; self.ways.len()];
-        if number != self.options.first_trial {
-            for (end, known) in [&self.ways[0].from, &self.ways[0].to].into_iter().zip(&self.known) {
-                refuse_used(end.port.to_string(), known, &self.options)?;
-            }
-            for (way, late) in late.iter_mut().enumerate() {
-                let tried = self.try_frames(way)?;
-                if tried.came == 0 {
-                    return Err(self.nothing_came(way));
-                }
-                *late = tried.late;
-            }
-        }
+        let late = self.make_sure_of_the_way()?;
         // What was tried takes of a bucket too, and waits in a queue.
         std::thread::sleep(self.profile.drain.rest);
         self.unsettled.clear();
+        let number = self.number;
         let trial_seed = self.profile.trial_seed(number);
         let inputs = self.inputs(input);
-        let mut prepared = Vec::new();
         let taught: Vec<u64> = self.ways.iter().map(OneWay::taught).collect();
-        for (way, &input) in inputs.iter().enumerate() {
-            let seed = if way == 0 { trial_seed } else { seed::of_trial(trial_seed, way as u64) };
-            let (turn, due_ns) = (self.turn(), self.due(input, seed)?);
-            prepared.push(self.ways[way].prepare(turn, due_ns)?);
-        }
-        if let Some(astray) = self.course() {
+        let prepared = self.prepare(&inputs, trial_seed)?;
+        if let Some(astray) = self.frame_path() {
             return Err(LinkError::Astray(astray));
         }
         let before = self.read();
@@ -459,47 +543,19 @@ impl Measurer for LinkMeasurer {
         let refused: u64 = performed.iter().flat_map(|done| done.refused.values()).sum();
         let left: u64 = prepared.iter().map(|one| one.maps.get(Field::Next)).sum();
         let is_unsettled = self.drain(&prepared, left.saturating_sub(refused));
-        if performed.iter().all(|done| done.ended.is_none()) {
-            let gone = [&self.ways[0].from, &self.ways[0].to].into_iter().find_map(|end| end.changed());
-            let gone = gone.or_else(|| self.course());
-            let at_ns = input.duration.as_nanos() as u64;
-            let ended = gone.map(|how| Ended { at_ns, astray: Some(how) });
-            performed.iter_mut().for_each(|done| done.ended.clone_from(&ended));
-        }
+        self.look_at_ends(&mut performed, input.duration);
         let mut grown = self.read().since(&before);
-        let ended: Vec<_> = performed
-            .iter_mut()
-            .zip(&prepared)
-            .map(|(done, prepared)| done.ended.take().map(|one| one.not_before_what_came(&prepared.maps)))
-            .collect();
-        // All directions are cut alike.
-        let lasted = ended.iter().flatten().map(|one| one.at_ns.max(1)).max().map(Duration::from_nanos);
-        let lasted = lasted.map_or(input.duration, |lasted| lasted.min(input.duration));
+        let (ended, lasted) = ends(&mut performed, &prepared, input.duration);
         // Which direction a frame is of has no room there.
         let mut packets = (self.options.keep_packets > 0 && prepared.len() == 1)
             .then(|| PacketTimes::with_room(self.options.keep_packets.min(prepared[0].due_ns.len()), true));
-        let mut told = Vec::new();
-        for (way, done) in performed.into_iter().enumerate() {
-            let (one, prepared) = (&self.ways[way], &prepared[way]);
-            let mut trial = Trial::new(number, inputs[way], trial_seed);
-            (trial.refused, trial.duration) = (done.refused, lasted);
-            let done = Done {
-                maps: &prepared.maps,
-                due_ns: &prepared.due_ns,
-                epoch_ns: prepared.maps.epoch().unwrap_or(0),
-                ended: ended[way].as_ref(),
-                slices: self.options.slices,
-                arrival: &self.profile.arrival,
-            };
-            let names = (one.name.as_str(), one.from.port.interface());
-            let mut one_told = done.tell(names, trial, packets.as_mut());
+        let of =
+            Directions { number, trial_seed, inputs: &inputs, prepared: &prepared, ended: &ended, lasted };
+        let mut told = self.tell(&of, performed, packets.as_mut());
+        for (way, one_told) in told.iter_mut().enumerate() {
             one_told.trial.late = one_told.trial.late.map(|more| more + late[way]);
-            // Lessons go the other way; where nobody tells which way things go, with the frames.
-            let with_frames =
-                self.ways.iter().zip(&taught).filter(|(other, _)| other.way != one.way || inputs.len() == 1);
-            let lessons = with_frames.map(|(other, before)| other.taught() - before).sum();
-            self.account(&mut one_told, &mut grown, (one.way, lessons));
-            told.push(one_told);
+            let lessons = self.lessons(way, &taught);
+            self.account(one_told, &mut grown, (self.ways[way].way, lessons));
         }
         let mut trial = whole(input, told);
         if let Some(ended) = ended.into_iter().flatten().find(|_| trial.offered == 0) {

@@ -31,7 +31,7 @@ pub struct LinkOptions {
 
 /// What is known of an interface beside what it is itself.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownUse {
     /// How others use it, in words that follow its name.
     pub used: Option<String>,
     /// What stands in front of it that frames made in the kernel would pass by.
@@ -60,7 +60,7 @@ pub trait Counting {
     fn last(&self, way: Way) -> Option<(u64, u32)>;
 
     /// What became of the way of frames since this was first asked.
-    fn course(&mut self) -> Astray;
+    fn frame_path(&mut self) -> Astray;
 
     /// What could not be looked at.
     fn unseen(&self) -> Vec<Caveat>;

@@ -1,8 +1,8 @@
 //! From the slots of a trial's frames to its counts, delays and slices, in each direction and in all.
 
 use crate::field::Field;
-use crate::lookout::Ended;
 use crate::maps::Maps;
+use crate::trial_watch::Ended;
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
     Arrival, ArrivalFidelity, Caveat, Delay, DelayKind, Departed, Direction, Disturbance, Extra, Observed,

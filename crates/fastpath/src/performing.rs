@@ -3,9 +3,9 @@
 use crate::engine::Times;
 use crate::error::LinkError;
 use crate::field::Field;
-use crate::lookout::{Ended, LOOK_AT_ENDS, Lookout};
 use crate::one_way::{OneWay, Prepared};
 use crate::options::{Astray, Counting};
+use crate::trial_watch::{Ended, LOOK_AT_ENDS, Lookout};
 use dropline_trial::TrialInput;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -62,7 +62,7 @@ pub(crate) fn perform(
                     && let Some(counting) = &mut counting
                 {
                     looked = Instant::now();
-                    let Astray { forgot, astray } = counting.course();
+                    let Astray { forgot, astray } = counting.frame_path();
                     if forgot {
                         tasks.iter().for_each(|task| task.one.teach());
                     }

@@ -6,8 +6,8 @@ use crate::clock::{self, Offset, Stamps};
 use crate::grant::Signed;
 use crate::local::Local;
 use crate::path::{Looks, Observers};
+use crate::refusal::{AgentRefusal, done};
 use crate::selection::Selection;
-use crate::undone::{Undone, done};
 use crate::wire::{self, Alive, Answer, Arm, Clock, Go, MovingLine, Open, Ready, Revoked, Told, Who};
 use async_nats::Subscriber;
 use dropline_archive::clock::now_utc;
@@ -495,20 +495,20 @@ struct AgentOf {
 }
 
 impl Coordinator {
-    async fn open_each(&mut self, first_trial: u64) -> Result<Vec<Ready>, Undone> {
+    async fn open_each(&mut self, first_trial: u64) -> Result<Vec<Ready>, AgentRefusal> {
         if self.observers.is_any() {
             self.observers.observe(&self.bus, &[]).await?;
             let (observers, client) = (&self.observers, self.bus.client());
             let each =
                 self.agents.iter().map(|agent| observers.consents(client, &agent.name, &agent.open.id));
-            let consents: Vec<_> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
+            let consents: Vec<_> = join_all(each).await.into_iter().collect::<Result<_, AgentRefusal>>()?;
             self.agents.iter_mut().zip(consents).for_each(|(agent, consents)| agent.open.consents = consents);
             let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
             let agents = self.agents.iter().map(|agent| [agent.name.clone(), agent.open.id.clone()]);
             (renewed.observers, renewed.agents) = (self.observers.clone(), agents.collect());
         }
         let each = self.agents.iter().map(|agent| self.open(agent, first_trial));
-        let ready: Vec<Ready> = join_all(each).await.into_iter().collect::<Result<_, Undone>>()?;
+        let ready: Vec<Ready> = join_all(each).await.into_iter().collect::<Result<_, AgentRefusal>>()?;
         if self.observers.is_any() {
             let mut sources: Vec<IpAddr> = ready.iter().filter_map(|ready| ready.source).collect();
             sources.sort_unstable();
@@ -533,14 +533,14 @@ impl Coordinator {
         }
     }
 
-    async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, Undone> {
+    async fn open(&self, agent: &AgentOf, first_trial: u64) -> Result<Ready, AgentRefusal> {
         let open = Open { first_trial, ..agent.open.clone() };
         let answer =
             ask(self.bus.client(), wire::ask(&agent.name, "open"), bytes_of(&open), OPEN_LASTS).await;
         done(answer, &agent.name)
     }
 
-    async fn arm(&self, agent: &AgentOf, arm: &Arm) -> Result<(), Undone> {
+    async fn arm(&self, agent: &AgentOf, arm: &Arm) -> Result<(), AgentRefusal> {
         let arm = Arm { id: agent.open.id.clone(), ..arm.clone() };
         let answer = ask(self.bus.client(), wire::ask(&agent.name, "arm"), bytes_of(&arm), ARM_LASTS);
         done(answer.await, &agent.name)
@@ -567,11 +567,11 @@ impl Coordinator {
         Ok(())
     }
 
-    async fn arm_all(&self, arm: &Arm) -> Result<(), Undone> {
+    async fn arm_all(&self, arm: &Arm) -> Result<(), AgentRefusal> {
         join_all(self.agents.iter().map(|agent| self.arm(agent, arm))).await.into_iter().collect()
     }
 
-    async fn offset_of(&self, agent: &AgentOf) -> Result<Offset, Undone> {
+    async fn offset_of(&self, agent: &AgentOf) -> Result<Offset, AgentRefusal> {
         match agent.has_our_clock {
             true => Ok(Offset::default()),
             false => offset(&self.bus, &agent.name, &agent.open.id)
@@ -599,14 +599,14 @@ impl Coordinator {
                 self.arm_all(arm).await?;
                 let offsets = join_all(self.agents.iter().map(|agent| self.offset_of(agent))).await;
                 Ok((
-                    offsets.into_iter().collect::<Result<_, Undone>>()?,
+                    offsets.into_iter().collect::<Result<_, AgentRefusal>>()?,
                     self.observers.look(&self.bus).await?,
                 ))
             };
             match bus.runtime().block_on(ready) {
                 Ok(ready) => return Ok(ready),
                 Err(why) => {
-                    let why: Undone = why;
+                    let why: AgentRefusal = why;
                     self.stop_all();
                     if self.is_stopped() {
                         return Err(Failure::interrupted());

@@ -103,7 +103,7 @@ impl Ceiling {
 
 /// What an agent is asked to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Asked {
+pub struct AskedTraffic {
     /// Where to.
     pub target: SocketAddr,
     /// What it would send, in words.
@@ -346,7 +346,7 @@ pub struct Bound {
 ///
 /// # Errors
 /// If it may not.
-pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<Bound, Failure> {
+pub fn check(asked: &AskedTraffic, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<Bound, Failure> {
     let within = |what: &str, asked: f64, most: Option<u64>, whose: &str| match most {
         Some(most) if asked > most as f64 => {
             Err(refused(&format!("{what} of {asked:.0} is above {most}, which {whose} allows")))
@@ -354,7 +354,7 @@ pub fn check(asked: &Asked, grant: Option<&Grant>, ceiling: &Ceiling) -> Result<
         _ => Ok(()),
     };
     let all = |pps: Option<u64>, bps: Option<u64>, trial_s: Option<u64>, whose: &str| {
-        let Asked { what, .. } = asked;
+        let AskedTraffic { what, .. } = asked;
         within(&format!("{what}, in packets a second within 100 ms,"), asked.pps, pps, whose)?;
         within(&format!("{what}, in bits a second within 100 ms,"), asked.bps, bps, whose)?;
         within("a trial's length, in seconds,", asked.duration.as_secs_f64(), trial_s, whose)
@@ -478,9 +478,9 @@ mod tests {
         }
     }
 
-    fn asked(target: &str, pps: f64, seconds: u64, now: i64) -> Asked {
+    fn asked(target: &str, pps: f64, seconds: u64, now: i64) -> AskedTraffic {
         let duration = Duration::from_secs(seconds);
-        Asked {
+        AskedTraffic {
             target: target.parse().unwrap(),
             what: "a share of the load",
             pps,
@@ -591,7 +591,7 @@ mod tests {
     fn a_grant_allows_what_it_says_and_no_more_and_the_ceiling_holds_all_the_same() {
         let issuer = KeyPair::new_account();
         let (grant, open) = (grant(&issuer), ceiling(&issuer));
-        let allowed = |asked: Asked, ceiling: &Ceiling| check(&asked, Some(&grant), ceiling);
+        let allowed = |asked: AskedTraffic, ceiling: &Ceiling| check(&asked, Some(&grant), ceiling);
         let bound = Bound { until: Some(200), pps: Some(1000), bps: Some(10_000_000) };
         assert_eq!(allowed(asked("10.1.2.3:7007", 1000.0, 50, 150), &open).unwrap(), bound);
         let late = allowed(asked("10.1.2.3:7007", 1.0, 1, 260), &open).unwrap_err();

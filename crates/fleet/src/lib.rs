@@ -15,8 +15,8 @@ pub mod keys;
 pub mod local;
 mod name;
 mod path;
+mod refusal;
 pub mod selection;
-mod undone;
 mod wire;
 
 pub use bus::{Bus, Login};

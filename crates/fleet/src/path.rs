@@ -2,7 +2,7 @@
 
 use crate::bus::{Bus, ask, bytes_of};
 use crate::grant::Signed;
-use crate::undone::{Undone, done};
+use crate::refusal::{AgentRefusal, done};
 use crate::wire::{self, Agreed, Consenting, Consents, Look, Observe, Observing, Question};
 use async_nats::Client;
 use dropline_account::{
@@ -59,7 +59,7 @@ impl Observers {
     }
 
     /// Has all see what their hosts count of packets from these addresses.
-    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<(), Undone> {
+    pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<(), AgentRefusal> {
         let asked = self.each.iter().map(|observer| {
             let Observer { name, id, .. } = observer;
             let (id, session, target) = (id.clone(), self.session.clone(), self.target.clone());
@@ -67,7 +67,7 @@ impl Observers {
             let subject = wire::ask(name, "observe");
             async move { done(ask(bus.client(), subject, bytes_of(&observe), LOOK_LASTS).await, name) }
         });
-        let seen: Vec<Observing> = join_all(asked).await.into_iter().collect::<Result<_, Undone>>()?;
+        let seen: Vec<Observing> = join_all(asked).await.into_iter().collect::<Result<_, AgentRefusal>>()?;
         for (observer, seen) in self.each.iter_mut().zip(&seen) {
             observer.has_target = seen.has_target;
         }
@@ -76,7 +76,7 @@ impl Observers {
         let at_target: Vec<&str> =
             self.each.iter().filter(|one| one.has_target).map(|one| &*one.name).collect();
         match at_target.as_slice() {
-            [_, _, ..] => Err(Undone {
+            [_, _, ..] => Err(AgentRefusal {
                 failure: Failure::usage(format!(
                     "--observe: {} have the target's address",
                     at_target.join(" and ")
@@ -93,7 +93,12 @@ impl Observers {
     ///
     /// # Errors
     /// If something does, in words, or one of them does not answer.
-    pub(crate) async fn consents(&self, bus: &Client, agent: &str, id: &str) -> Result<Vec<Signed>, Undone> {
+    pub(crate) async fn consents(
+        &self,
+        bus: &Client,
+        agent: &str,
+        id: &str,
+    ) -> Result<Vec<Signed>, AgentRefusal> {
         let look = Look { id: id.into(), session: self.session.clone() };
         let question: Question =
             done(ask(bus, wire::ask(agent, "asks"), bytes_of(&look), CONSENT_LASTS).await, agent)?;
@@ -110,7 +115,7 @@ impl Observers {
             }
         });
         let answers: Vec<Option<Signed>> =
-            join_all(answers).await.into_iter().collect::<Result<_, Undone>>()?;
+            join_all(answers).await.into_iter().collect::<Result<_, AgentRefusal>>()?;
         Ok(answers.into_iter().flatten().collect())
     }
 
@@ -118,14 +123,14 @@ impl Observers {
     ///
     /// # Errors
     /// As of [`consents`](Self::consents).
-    pub(crate) async fn renew(&self, bus: &Client, agent: &str, id: &str) -> Result<(), Undone> {
+    pub(crate) async fn renew(&self, bus: &Client, agent: &str, id: &str) -> Result<(), AgentRefusal> {
         let consents = self.consents(bus, agent, id).await?;
         let agreed = Agreed { id: id.into(), session: self.session.clone(), consents };
         done(ask(bus, wire::ask(agent, "agreed"), bytes_of(&agreed), CONSENT_LASTS).await, agent)
     }
 
     /// What each has counted until now; nothing of one that does not answer.
-    pub(crate) async fn look(&self, bus: &Bus) -> Result<Looks, Undone> {
+    pub(crate) async fn look(&self, bus: &Bus) -> Result<Looks, AgentRefusal> {
         let asked = self.each.iter().map(|Observer { name, id, .. }| {
             let look = Look { id: id.clone(), session: self.session.clone() };
             let subject = wire::ask(name, "look");
@@ -301,11 +306,11 @@ fn is_possible(seen: &Snapshot) -> bool {
     serde_json::to_value(seen).is_ok_and(|value| is_small(&value))
 }
 
-fn led_elsewhere(name: &str, what: &str) -> Undone {
+fn led_elsewhere(name: &str, what: &str) -> AgentRefusal {
     let failure = Failure::environment(format!(
         "refused: on the host of agent {name}, what is sent to the target may be led elsewhere: {what}"
     ));
-    Undone {
+    AgentRefusal {
         failure: failure.advice(
             "nothing is sent to a host that did not consent: remove that, or measure where packets go to the target alone",
         ),
@@ -313,8 +318,11 @@ fn led_elsewhere(name: &str, what: &str) -> Undone {
     }
 }
 
-fn impossible(name: &str) -> Undone {
+fn impossible(name: &str) -> AgentRefusal {
     let failure =
         Failure::environment(format!("agent {name} says that its host counted more than any host can"));
-    Undone { failure: failure.advice("name observers that are yours, of this version"), is_absent: false }
+    AgentRefusal {
+        failure: failure.advice("name observers that are yours, of this version"),
+        is_absent: false,
+    }
 }

@@ -7,8 +7,8 @@
 
 pub mod cycles;
 pub mod measurer;
-pub mod said;
 mod server;
+pub mod server_output;
 mod sys;
 
 pub use measurer::{JackError, JackMeasurer, JackSettings, Running, running};

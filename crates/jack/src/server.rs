@@ -1,6 +1,6 @@
 //! A JACK server of our own, with the dummy driver: no sound card, and the clock is this machine's.
 
-use crate::said::{complaint, ours};
+use crate::server_output::{complaint, ours};
 use crate::sys::{self, Client};
 use std::fmt::Write as _;
 use std::io::{self, BufReader};

@@ -2,7 +2,7 @@
 
 use crate::expressions::Read;
 use crate::registers::{Word, words_of};
-use crate::visit::{Passes, Place, Tuple, Visit};
+use crate::visit::{ChainPlace, Passes, Tuple, Visit};
 use std::net::IpAddr;
 
 /// Numbers of what the kernel knows (`NFT_META_…`).
@@ -51,8 +51,8 @@ impl Tuple {
             MARK => self.mark.map(|mark| mark.to_ne_bytes().to_vec()),
             // Whose a packet is stands at its socket, which it has until it has left.
             USER | GROUP => {
-                let leaves =
-                    visit.is_some_and(|visit| visit.place > Place::Forward && visit.came == Passes::None);
+                let leaves = visit
+                    .is_some_and(|visit| visit.place > ChainPlace::Forward && visit.came == Passes::None);
                 let owner = self.owner.filter(|_| leaves);
                 owner.map(|(user, group)| if key == USER { user } else { group }.to_ne_bytes().to_vec())
             }

@@ -1,10 +1,10 @@
 //! The firewall of one namespace: what its rules may do to the packets of a trial.
 
 use crate::expressions::Does;
-use crate::met::Met;
-use crate::older::OlderTable;
+use crate::legacy_tables::LegacyTable;
+use crate::rule_match::MetRule;
 use crate::ruleset::Ruleset;
-use crate::visit::{By, Place, Tuple, Visit};
+use crate::visit::{By, ChainPlace, Tuple, Visit};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct Firewall {
     /// Those of nftables.
     pub rules: Option<Arc<Ruleset>>,
     /// The older tables.
-    pub older: Option<Vec<OlderTable>>,
+    pub older: Option<Vec<LegacyTable>>,
 }
 
 /// A packet, and the places that it comes to, in order.
@@ -86,7 +86,7 @@ pub struct Dropped {
 }
 
 impl Firewall {
-    fn met<'a>(&'a self, (packet, visits): &'a Through) -> impl Iterator<Item = Met> + 'a {
+    fn met<'a>(&'a self, (packet, visits): &'a Through) -> impl Iterator<Item = MetRule> + 'a {
         let older = self.older.iter().flatten().flat_map(|table| table.met(packet, visits));
         self.rules.iter().flat_map(|rules| rules.met(packet, visits)).chain(older)
     }
@@ -136,7 +136,7 @@ impl Firewall {
 
     /// Zones of connection tracking that its rules may put packets into, and the one of all others.
     pub fn zones(&self) -> BTreeSet<u16> {
-        let older = self.older.iter().flatten().flat_map(OlderTable::zones);
+        let older = self.older.iter().flatten().flat_map(LegacyTable::zones);
         self.rules.iter().flat_map(|rules| rules.zones()).chain(older).chain([0]).collect()
     }
 
@@ -150,11 +150,11 @@ impl Firewall {
             }
             dropped.of_frames |= met.is_of_frames;
             match met.place {
-                Place::Ingress => dropped.before = true,
-                Place::Prerouting | Place::Input => dropped.arriving = true,
-                Place::Output | Place::Postrouting | Place::Egress => dropped.leaving = true,
+                ChainPlace::Ingress => dropped.before = true,
+                ChainPlace::Prerouting | ChainPlace::Input => dropped.arriving = true,
+                ChainPlace::Output | ChainPlace::Postrouting | ChainPlace::Egress => dropped.leaving = true,
                 // Where it stands is not known of the older ones.
-                Place::Forward => (dropped.arriving, dropped.leaving) = (true, true),
+                ChainPlace::Forward => (dropped.arriving, dropped.leaving) = (true, true),
             }
         }
         Some(dropped)
@@ -162,7 +162,7 @@ impl Firewall {
 
     /// The chain of a rule in front of an interface that may drop these packets.
     pub fn bars(&self, through: &Through) -> Option<String> {
-        let is_it = |met: &Met| met.place == Place::Egress && met.does == Does::Drops;
+        let is_it = |met: &MetRule| met.place == ChainPlace::Egress && met.does == Does::Drops;
         self.met(through).find(is_it).map(|met| met.chain)
     }
 

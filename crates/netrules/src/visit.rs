@@ -44,7 +44,7 @@ impl Tuple {
 
 /// A place where packets come to chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ChainPlace {
     /// Behind an interface, before anything else.
     Ingress,
     /// Behind that, before it is known where they go.
@@ -76,7 +76,7 @@ pub enum Passes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
     /// Where.
-    pub place: Place,
+    pub place: ChainPlace,
     /// What it came by.
     pub came: Passes,
     /// What it leaves by.
@@ -119,7 +119,7 @@ impl By {
 
 impl Visit {
     fn at<const N: usize>(
-        places: [Place; N],
+        places: [ChainPlace; N],
         came: Option<&By>,
         leaves: Option<&By>,
         begins: bool,
@@ -138,7 +138,7 @@ impl Visit {
                 of_frames,
             };
             match (place, is_bridged) {
-                (Place::Ingress | Place::Egress, _) => vec![visit(true, None)],
+                (ChainPlace::Ingress | ChainPlace::Egress, _) => vec![visit(true, None)],
                 (_, true) => vec![visit(true, Some(true)), visit(false, Some(false))],
                 (_, false) => vec![visit(false, None)],
             }
@@ -148,17 +148,23 @@ impl Visit {
 
     /// The places of what a program of a namespace sends.
     pub fn leaving(by: &By, begins: bool) -> Vec<Self> {
-        Self::at([Place::Output, Place::Postrouting, Place::Egress], None, Some(by), begins)
+        Self::at([ChainPlace::Output, ChainPlace::Postrouting, ChainPlace::Egress], None, Some(by), begins)
     }
 
     /// Those of what comes to one.
     pub fn arriving(by: &By, begins: bool) -> Vec<Self> {
-        Self::at([Place::Ingress, Place::Prerouting, Place::Input], Some(by), None, begins)
+        Self::at([ChainPlace::Ingress, ChainPlace::Prerouting, ChainPlace::Input], Some(by), None, begins)
     }
 
     /// Those of what goes on from one interface to another.
     pub fn passing(by: &By, begins: bool) -> Vec<Self> {
-        let places = [Place::Ingress, Place::Prerouting, Place::Forward, Place::Postrouting, Place::Egress];
+        let places = [
+            ChainPlace::Ingress,
+            ChainPlace::Prerouting,
+            ChainPlace::Forward,
+            ChainPlace::Postrouting,
+            ChainPlace::Egress,
+        ];
         Self::at(places, Some(by), Some(by), begins)
     }
 }

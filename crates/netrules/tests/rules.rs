@@ -4,8 +4,8 @@
 
 use dropline_netrules::expressions::Does;
 use dropline_netrules::message::Messages;
-use dropline_netrules::met::Met;
 use dropline_netrules::registers::Certainty::{self, Certainly, Possibly};
+use dropline_netrules::rule_match::MetRule;
 use dropline_netrules::ruleset::Ruleset;
 use dropline_netrules::visit::{By, Passes, Tuple, Visit};
 use std::net::IpAddr;
@@ -42,7 +42,7 @@ const HERE: &str = "127.0.0.1";
 /// What of the table of that name is met by what leaves.
 fn of(table: &str, packet: &Tuple, device: &str) -> Vec<(Does, Certainty)> {
     let met = ruleset(MANY).met(packet, &Visit::leaving(&by(device), true));
-    let is_of = |met: &Met| met.chain.ends_with(&format!(" {table}"));
+    let is_of = |met: &MetRule| met.chain.ends_with(&format!(" {table}"));
     met.into_iter().filter(is_of).map(|met| (met.does, met.certainty)).collect()
 }
 
@@ -107,7 +107,7 @@ fn jumps_gotos_maps_and_keys_of_several_parts_are_followed() {
 fn a_translation_is_met_by_the_first_packet_of_a_flow_alone_and_its_address_is_known() {
     let met = |packet: &Tuple, begins| {
         let met = ruleset(MANY).met(packet, &Visit::leaving(&by("lo"), begins));
-        let is_of = |met: &Met| met.chain.ends_with(" translated");
+        let is_of = |met: &MetRule| met.chain.ends_with(" translated");
         met.into_iter().filter(is_of).map(|met| (met.address, met.certainty)).collect::<Vec<_>>()
     };
     let to = |port: u16| udp(("192.0.2.7", 4000..=4007), ("127.0.0.7", port..=port));
@@ -122,7 +122,7 @@ fn a_translation_is_met_by_the_first_packet_of_a_flow_alone_and_its_address_is_k
 fn a_policy_drops_what_no_rule_accepts() {
     let drops = |ports| {
         let met = ruleset(MANY).met(&udp((HERE, ANY), (HERE, ports)), &Visit::arriving(&by("lo"), true));
-        let is_of = |met: &Met| met.chain == "chain in of table ip barred";
+        let is_of = |met: &MetRule| met.chain == "chain in of table ip barred";
         met.into_iter().filter(is_of).map(|met| (met.does, met.certainty)).collect::<Vec<_>>()
     };
     assert_eq!(drops(7007..=7007), []);

@@ -15,12 +15,12 @@
 //! ```
 
 pub mod correlator;
-mod little;
+mod littles_law;
 mod pipe;
 mod timeline;
 mod warm_up;
 pub mod window;
 
 pub use correlator::{Correlator, CorrelatorSettings};
-pub use little::{LittleCheck, in_flight};
+pub use littles_law::{LittleCheck, in_flight};
 pub use warm_up::WarmUpCut;

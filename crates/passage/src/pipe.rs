@@ -1,8 +1,8 @@
 //! One pipe while its events come in.
 
-use crate::little::Samples;
+use crate::littles_law::Samples;
 use crate::warm_up::{self, WarmUpCut};
-use crate::window::{End, Met, Waiting, Window};
+use crate::window::{End, MetEvent, Waiting, Window};
 use dropline_stats::{Counted, Event, Histogram, Meaning, Rounding, percentiles};
 use dropline_trial::Delay;
 use dropline_trial::passages::{LEVEL, Passage, PassageCounts, Percentile, Pipe as Found, WarmUp};
@@ -91,7 +91,7 @@ impl Pipe {
             return None;
         };
         match self.window.see(end, key, at_ns) {
-            Met::Waits(gone) => {
+            MetEvent::Waits(gone) => {
                 match gone.map(|gone| gone.end) {
                     Some(End::Source) => self.counts.crowded_tx += 1,
                     Some(End::Sink) => self.counts.crowded_rx += 1,
@@ -99,14 +99,14 @@ impl Pipe {
                 }
                 None
             }
-            Met::Same => {
+            MetEvent::Same => {
                 match end {
                     End::Source => self.counts.duplicated_tx += 1,
                     End::Sink => self.counts.duplicated_rx += 1,
                 }
                 None
             }
-            Met::Other(other_ns) => {
+            MetEvent::Other(other_ns) => {
                 let (tx_ns, rx_ns) = match end {
                     End::Source => (at_ns, other_ns),
                     End::Sink => (other_ns, at_ns),

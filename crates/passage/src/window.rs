@@ -27,7 +27,7 @@ pub struct Waiting {
 
 /// What an event meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Met {
+pub enum MetEvent {
     /// Nothing yet: it waits. The one that had to go for it, where the window is full.
     Waits(Option<Waiting>),
     /// Its other end, seen at this time.
@@ -70,7 +70,7 @@ impl Default for Window {
 impl Window {
     /// Granule `n` was seen at an end.
     #[inline]
-    pub fn see(&mut self, end: End, n: u64, at_ns: u64) -> Met {
+    pub fn see(&mut self, end: End, n: u64, at_ns: u64) -> MetEvent {
         let state = match end {
             End::Source => State::Source,
             End::Sink => State::Sink,
@@ -81,15 +81,15 @@ impl Window {
             let slot = &mut self.slots[place];
             if slot.n == n && slot.state != State::Free {
                 if slot.state == state || slot.state == State::Passed {
-                    return Met::Same;
+                    return MetEvent::Same;
                 }
                 slot.state = State::Passed;
-                return Met::Other(slot.at_ns);
+                return MetEvent::Other(slot.at_ns);
             }
             let gone = slot.waiting();
             if gone.is_none() || length == MOST {
                 *slot = Slot { n, at_ns, state };
-                return Met::Waits(gone);
+                return MetEvent::Waits(gone);
             }
             self.grow();
         }
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn either_end_may_be_seen_first() {
         let mut window = Window::default();
-        assert_eq!(window.see(End::Sink, 5, 90), Met::Waits(None));
-        assert_eq!(window.see(End::Source, 5, 40), Met::Other(90));
-        assert_eq!(window.see(End::Source, 5, 40), Met::Same);
+        assert_eq!(window.see(End::Sink, 5, 90), MetEvent::Waits(None));
+        assert_eq!(window.see(End::Source, 5, 40), MetEvent::Other(90));
+        assert_eq!(window.see(End::Source, 5, 40), MetEvent::Same);
         assert_eq!(window.waiting().count(), 0);
     }
 
@@ -141,10 +141,10 @@ mod tests {
     fn as_many_wait_as_there_are_slots_and_then_the_oldest_goes() {
         let mut window = Window::default();
         for n in 1..=MOST as u64 {
-            assert_eq!(window.see(End::Source, n, n), Met::Waits(None), "{n}");
+            assert_eq!(window.see(End::Source, n, n), MetEvent::Waits(None), "{n}");
         }
         let first = Waiting { end: End::Source, n: 1, at_ns: 1 };
-        assert_eq!(window.see(End::Source, 1 + MOST as u64, 7), Met::Waits(Some(first)));
+        assert_eq!(window.see(End::Source, 1 + MOST as u64, 7), MetEvent::Waits(Some(first)));
         assert_eq!(window.waiting().count(), MOST);
         assert_eq!(window.slots.len(), MOST);
     }
@@ -153,10 +153,10 @@ mod tests {
     fn numbers_that_wrap_go_on() {
         let mut window = Window::default();
         for (at, n) in [u64::MAX - 1, u64::MAX, 0, 1].into_iter().enumerate() {
-            assert_eq!(window.see(End::Source, n, at as u64), Met::Waits(None));
+            assert_eq!(window.see(End::Source, n, at as u64), MetEvent::Waits(None));
         }
         for (at, n) in [u64::MAX - 1, u64::MAX, 0, 1].into_iter().enumerate() {
-            assert_eq!(window.see(End::Sink, n, 100), Met::Other(at as u64));
+            assert_eq!(window.see(End::Sink, n, 100), MetEvent::Other(at as u64));
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct Protocol {
     pub scheme: &'static str,
     /// Where such a service usually listens.
     pub port: u16,
-    /// What its replies say, in the order of [`Said::Class`].
+    /// What its replies say, in the order of [`ReplyMeaning::Class`].
     pub classes: &'static [Class],
 }
 
@@ -82,7 +82,7 @@ pub enum Meaning {
 
 /// What a reply says to its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ReplyMeaning {
     /// It answers; the place of its class in [`Protocol::classes`].
     Class(usize),
     /// It is one of several datagrams that answer together.
@@ -240,7 +240,7 @@ impl Service {
     ///
     /// # Errors
     /// If it does not answer that request.
-    pub fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+    pub fn judge(&self, request: Request, reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
         match self {
             Self::Dns(questions) => questions.judge(request, reply),
             Self::Memcached(requests) => requests.judge(request, reply),

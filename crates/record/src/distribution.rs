@@ -122,10 +122,7 @@ impl DistributionLine {
             return Err(format!("above_from is {}, and a cell goes up to {high}", above.from));
         }
         match below_zero(&counted) {
-            // Older records say `1 values are below zero`.
-            Some(note)
-                if !self.notes.iter().any(|said| said.replace("1 values are", "1 value is") == note) =>
-            {
+            Some(note) if !self.notes.contains(&note) => {
                 Err(format!("by its cells {note}, and none of its notes says so"))
             }
             _ => Ok(counted),

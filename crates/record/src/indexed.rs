@@ -111,11 +111,9 @@ pub struct IndexedTrial {
     pub p50_ns: Option<u64>,
     /// Their 99th percentile; null where there were too few.
     pub p99_ns: Option<u64>,
-    /// What a history follows of it; null in an index of before.
-    #[serde(default)]
-    pub measured: Option<Vec<MeasuredLine>>,
+    /// What a history follows of it.
+    pub measured: Vec<MeasuredLine>,
     /// Why nothing of it is followed.
-    #[serde(default)]
     pub why_not: Option<String>,
 }
 

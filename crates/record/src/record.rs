@@ -131,9 +131,9 @@ impl Record {
         self.result.as_ref().is_some_and(|result| !result.interrupted && !has_failed)
     }
 
-    /// What ended the search, where it has an end that says so.
+    /// What ended the search; `None` where it has no end.
     pub fn ended_by(&self) -> Option<EndWord> {
-        self.result.as_ref()?.ended_by
+        Some(self.result.as_ref()?.ended_by)
     }
 
     /// Number of the last trial.

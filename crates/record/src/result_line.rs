@@ -17,9 +17,8 @@ pub struct ResultLine {
     pub elapsed_s: f64,
     /// Whether the user ended it early; what was measured is kept.
     pub interrupted: bool,
-    /// What ended it; null in a record of an older version.
-    #[serde(default)]
-    pub ended_by: Option<EndWord>,
+    /// What ended it.
+    pub ended_by: EndWord,
     /// Delays after the search, where asked for.
     #[serde(default)]
     pub delay_at: Vec<DelayAtLine>,

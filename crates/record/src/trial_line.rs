@@ -189,9 +189,8 @@ pub struct PacketsLine {
     pub kept: Count,
     /// Packets after them, for which there was no room.
     pub left_out: Count,
-    /// What tells the file from that of another trial; records of before had none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<String>,
+    /// What tells the file from that of another trial.
+    pub identity: String,
 }
 
 /// The bounds of one goal after a trial.

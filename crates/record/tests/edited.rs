@@ -67,7 +67,7 @@ fn searched_on(system: &str) -> Record {
     record.trials.push(TrialLine::new(&told(trial), "sim:soft", "constant", Purpose::DelayAt, at));
     at += Duration::from_secs(1);
     record.result = Some(ResultLine {
-        ended_by: None,
+        ended_by: dropline_record::EndWord::Done,
         back_to_back: None,
         loss_curve: Vec::new(),
         goals: vec![AnswerLine::new(GoalLine::from(&search.goals()[0]), outcome)],
@@ -245,7 +245,7 @@ fn what_is_edited_in_words_limits_or_times_is_refused() {
         (result, "/goals/0/why", json!("bored"), "unknown variant `bored`"),
         (result, "/goals/0/result", json!("regular"), "goal 1 is regular"),
         (result, "/goals/0/lower_pps", json!(0.001), "were asked for"),
-        (result, "/interrupted", json!(true), "interrupted is true"),
+        (result, "/interrupted", json!(true), "interrupted says otherwise"),
     ] {
         let mut edited = lines[index].clone();
         let place_of = edited.pointer_mut(place).unwrap_or_else(|| panic!("{place} is there"));
@@ -389,7 +389,7 @@ fn the_delays_of_a_part_are_those_of_the_histogram_beside_them() {
 fn a_stopped_search_says_so_in_both_places() {
     let mut record = searched();
     let result = record.result.as_mut().unwrap();
-    result.interrupted = true;
+    (result.interrupted, result.ended_by) = (true, dropline_record::EndWord::Interrupted);
     assert!(Record::read(&record.to_lines()).is_err());
     let result = record.result.as_mut().unwrap();
     result.caveats.push(dropline_record::CaveatLine::said("interrupted", "the search was stopped early"));
@@ -405,7 +405,7 @@ fn what_ended_a_search_is_what_its_caveats_say() {
     let ended = |by: EndWord, caveats: &[&str], interrupted: bool| {
         let mut record = good.clone();
         let result = record.result.as_mut().unwrap();
-        result.ended_by = Some(by);
+        result.ended_by = by;
         result.interrupted = interrupted;
         result.caveats.extend(caveats.iter().map(|code| CaveatLine::said(code, "so")));
         Record::read(&record.to_lines()).map(|record| record.is_finished()).map_err(|why| why.to_string())

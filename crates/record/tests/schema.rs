@@ -52,7 +52,7 @@ fn searched(system: &str) -> Record {
     let outcomes = search.outcome();
     let answers = search.goals().iter().zip(&outcomes);
     record.result = Some(ResultLine {
-        ended_by: None,
+        ended_by: dropline_record::EndWord::Done,
         back_to_back: None,
         loss_curve: Vec::new(),
         goals: answers.map(|(goal, outcome)| AnswerLine::new(GoalLine::from(goal), outcome)).collect(),

@@ -6,7 +6,7 @@
 mod made;
 
 use dropline_record::Record;
-use dropline_report::{Graph, Style, csv, html, study_html, study_text, svgs, text, text_many};
+use dropline_report::{Graph, Style, csv, html, study_page, study_text, svgs, text, text_many};
 use dropline_trial::Arrival;
 use made::Made;
 use std::path::Path;
@@ -59,6 +59,6 @@ fn main() -> io::Result<()> {
     for (index, graph) in graphs.iter().enumerate() {
         write(&format!("study-{}.jsonl", index + 1), graph.record.to_lines())?;
     }
-    write("study.html", study_html(&made::study(), &graphs))?;
+    write("study.html", study_page(&made::study(), &graphs, &[], &[]))?;
     write("study.txt", study_text(&made::study(), Style::default()))
 }

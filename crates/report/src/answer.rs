@@ -5,7 +5,7 @@ use crate::number::{self, percent};
 use crate::prose;
 use crate::search_groups::{Line, SearchGroups};
 use crate::search_summary::{Piece, SearchSummary};
-use crate::standing::Standing;
+use crate::verdict_word::Standing;
 use dropline_record::{CaveatLine, LoadUnit, Record, TrialLine};
 
 /// The answer, how sure it is, of which target, from when: one line for a chat.

@@ -17,7 +17,7 @@ struct Denial {
 const LIMITED: &str = "answers_limited";
 
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
-const DENIALS: [Denial; 13] = [
+const DENIALS: [Denial; 12] = [
     Denial {
         code: "goals_contradict",
         words: "the answers to its goals contradict one another",
@@ -80,12 +80,6 @@ const DENIALS: [Denial; 13] = [
     },
     Denial { code: "drift", words: "the target changed during the search", loads: &[], about: all },
     Denial { code: "warm_up", words: "the target was slower at first than later on", loads: &[], about: all },
-    Denial {
-        code: "dependent_trials",
-        words: "the target has spells that last longer than a trial",
-        loads: &[],
-        about: all,
-    },
 ];
 
 /// Codes of the caveats that deny an answer, the one that explains most first.

@@ -12,11 +12,11 @@ mod compared_searches;
 mod csv;
 mod denial;
 mod directions;
+mod doubt_words;
 mod explained;
 mod graph;
 mod html;
 mod json_word;
-mod lacks;
 mod loss_times;
 mod markdown;
 mod number;
@@ -27,12 +27,12 @@ mod png;
 mod prose;
 mod search_groups;
 mod search_summary;
-mod standing;
 mod style;
 mod text;
 mod traffic;
 mod trends;
 mod verdict;
+mod verdict_word;
 
 /// What every page and every plot that stands alone begins with, after a page's doctype: by it a file is known that may
 /// be drawn anew.
@@ -42,19 +42,19 @@ pub use answer::{line, said};
 pub use csv::{csv, csv_table};
 pub use denial::{Denied, denying, disputed, doubted, failed_and_passed};
 pub use html::{
-    Asked, COMPARED, Graph, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
+    AskedRecords, COMPARED, Graph, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
     compared_searches_html, explained_html, explained_svgs, fit_html, html, list_html, list_page,
-    record_page, said_html, says_it_is_of, study_html, study_page, study_with_curves_html, svgs,
-    trend_list_html, trend_page, trends_html, value_of, within,
+    record_page, said_html, says_it_is_of, study_page, study_with_curves_html, svgs, trend_list_html,
+    trend_page, trends_html, value_of, within,
 };
 pub use markdown::markdown;
 pub use number::{nanoseconds, seconds};
 pub use object::{give_way, object};
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use png::marked_png;
-pub use standing::{denied, standing};
 pub use style::{Color, Style};
 pub use text::{
     added_text, compared_bursts_text, compared_line, compared_searches_text, compared_text, explain_text,
     fit_text, listed_text, pruned_text, reindexed_text, study_text, text, text_many, trends_text,
 };
+pub use verdict_word::{denied, standing};

@@ -1,6 +1,6 @@
 //! A record as one JSON object: what stands in the text and on the page stands there too.
 
-use crate::standing::Standing;
+use crate::verdict_word::Standing;
 use dropline_record::{Record, ResultWord};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use crate::number::{self, JOIN, Loads};
 use crate::search_summary::{SearchSummary, loss_words};
-use crate::standing::Standing;
 use crate::traffic;
+use crate::verdict_word::Standing;
 use dropline_record::LoadUnit;
 use dropline_record::{Record, sample};
 

@@ -12,8 +12,8 @@ use crate::denial::{disputed, that_count};
 use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
-use crate::standing::{Standing, tried_at_lowest, unfinished_words};
 use crate::traffic::highest_load;
+use crate::verdict_word::{Standing, tried_at_lowest, unfinished_words};
 use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.

@@ -8,7 +8,7 @@ use dropline_record::{
     AnswerLine, BoundsLine, Count, DelayAtLine, DelayLine, Purpose, ReasonWord, Record, ResultLine,
     ResultWord, SliceLine, TrialLine,
 };
-use dropline_report::{Graph, Style, csv, html, study_html, svgs, text, text_many};
+use dropline_report::{Graph, Style, csv, html, study_page, svgs, text, text_many};
 use dropline_stats::Histogram;
 use made::Made;
 use proptest::prelude::*;
@@ -157,7 +157,7 @@ fn record() -> impl Strategy<Value = Record> {
             record.header.search = None;
         }
         record.result = result.map(|(goals, delay_at)| ResultLine {
-            ended_by: None,
+            ended_by: dropline_record::EndWord::Done,
             back_to_back: None,
             loss_curve: Vec::new(),
             goals,
@@ -201,7 +201,7 @@ proptest! {
             .iter()
             .map(|record| Graph { caption: "x".into(), record: record.clone(), time_axis: 1 })
             .collect();
-        svgs_of(&study_html(&made::study(), &graphs)).into_iter().for_each(assert_sound);
+        svgs_of(&study_page(&made::study(), &graphs, &[], &[])).into_iter().for_each(assert_sound);
     }
 }
 

@@ -35,10 +35,6 @@ fn doubts() -> Vec<(Caveat, &'static str)> {
     let strange = (0.5, 0.002);
     vec![
         (
-            Caveat::DependentTrials { correlation: strange.0, by_chance: strange.1 },
-            "spells that last longer than a trial",
-        ),
-        (
             Caveat::Drift {
                 correlation: -strange.0,
                 by_chance: strange.1,

@@ -5,7 +5,7 @@ mod made;
 
 use drawn::{assert_sound, svgs_of};
 use dropline_record::{CaveatLine, Record};
-use dropline_report::{Graph, Style, csv, html, study_html, svgs, text};
+use dropline_report::{Graph, Style, csv, html, study_page, svgs, text};
 use dropline_trial::{Arrival, TrafficProfile};
 use made::Made;
 
@@ -62,7 +62,7 @@ fn what_a_record_says_cannot_become_markup() {
     let pages = [
         html(std::slice::from_ref(&record)),
         html(&[record.clone(), service()]),
-        study_html(&study, &[graph]),
+        study_page(&study, &[graph], &[], &[]),
     ];
     for page in pages {
         assert_eq!(page.matches("<script").count(), 1, "only the page's own");
@@ -170,7 +170,7 @@ fn searches_side_by_side_share_the_rate_axis_and_a_group_the_time_axis() {
         graph("second", Made::mdr("inconsistent", 3, 10), 0),
         graph("binary", Made::binary("inconsistent", 1, 60, 0.005), 1),
     ];
-    let page = study_html(&made::study(), &graphs);
+    let page = study_page(&made::study(), &graphs, &[], &[]);
     let drawn: Vec<&str> = svgs_of(&page)
         .into_iter()
         .filter(|svg| svg.contains("plot wide") && svg.contains(">axis from"))

@@ -51,7 +51,7 @@ fn a_search_whose_target_died_says_in_which_trial_and_when_in_its_answer() {
     let mut record = without_lower_end(0, 0);
     let died = "the target died in trial 1, 0.60 s after its start";
     let result = record.result.as_mut().unwrap();
-    result.ended_by = Some(EndWord::TargetFailed);
+    result.ended_by = EndWord::TargetFailed;
     result.caveats = vec![CaveatLine::said(BROKEN, format!("{died}: nothing listens there"))];
     for answer in &mut result.goals {
         (answer.lower_pps, answer.upper_pps) = (None, None);
@@ -71,7 +71,7 @@ fn an_error_that_is_too_long_for_a_table_is_said_once_and_not_in_each_cell() {
     let mut record = without_lower_end(0, 0);
     let why = "the program of exec:python3 service.py answered trial 2 with something that is not an answer: expected a number";
     let result = record.result.as_mut().unwrap();
-    result.ended_by = Some(EndWord::TargetFailed);
+    result.ended_by = EndWord::TargetFailed;
     result.caveats = vec![CaveatLine::said(BROKEN, why)];
     result.goals.iter_mut().for_each(dropline_record::AnswerLine::leave_unfinished);
     assert_eq!(shown(&record).matches(why).count(), 1, "{}", shown(&record));
@@ -126,7 +126,7 @@ fn what_all_goals_share_is_said_once_and_at_least_is_never_more_than_is_known() 
 fn a_search_that_ended_before_its_budget_without_an_answer_says_why_it_made_no_more_trials() {
     let mut record = without_lower_end(0, 0);
     let result = record.result.as_mut().unwrap();
-    result.ended_by = Some(EndWord::Done);
+    result.ended_by = EndWord::Done;
     for answer in &mut result.goals {
         (answer.result, answer.why, answer.level) =
             (ResultWord::Irregular, Some(ReasonWord::TargetStarved), None);

@@ -178,7 +178,7 @@ fn a_sentence_leaves_the_name_that_it_begins_with_as_it_is() {
 fn a_budget_that_was_spent_on_answers_that_were_precise_enough_is_said_to_have_made_sure_of_them() {
     let mut record = Made::mdr("hard", 3, 30).search();
     let result = record.result.as_mut().expect("it ended");
-    result.ended_by = Some(EndWord::Budget);
+    result.ended_by = EndWord::Budget;
     for answer in &mut result.goals {
         (answer.result, answer.why, answer.level) = (ResultWord::Narrow, None, Some(0.95));
         answer.median_pps = answer.lower_pps;
@@ -212,7 +212,7 @@ fn loss_at_any_load_is_told_from_a_limit_below_the_lowest_one_and_what_ended_a_s
     for (end, words) in
         [(EndWord::MaxTrials, "--max-trials ended it"), (EndWord::Budget, "its budget ended it")]
     {
-        record.result.as_mut().expect("it ended").ended_by = Some(end);
+        record.result.as_mut().expect("it ended").ended_by = end;
         assert!(shown(&record).contains(words), "{words}");
     }
     for (low, above, why) in [

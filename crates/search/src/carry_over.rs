@@ -4,8 +4,8 @@
 //! left may be in them: a search that asks one load again and again cannot tell. So it lets the target rest, with a trial at half the
 //! load, and asks again; one that became slower does as badly. One that recovers is made slow anew, and rests once more.
 
+use crate::change::{Order, may_be_carried_over, order};
 use crate::crossed::{Crossed, Seen, Told};
-use crate::explanation::{Order, may_be_carried_over, order};
 use dropline_trial::{Rate, Trial, TrialInput};
 use std::time::Duration;
 

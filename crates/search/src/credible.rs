@@ -10,7 +10,6 @@
 //! beyond what they make [certain](bets) by themselves. Where trials seem to leave something to the next ones, it [asks](CarryOver)
 //! whether a rest helps.
 
-mod bets;
 mod choice;
 mod constants;
 mod curve;
@@ -24,6 +23,7 @@ mod locate;
 mod low_load_probe;
 mod model;
 mod monotone;
+mod monotone_bounds;
 mod normal;
 mod particles;
 mod prior;

@@ -6,27 +6,26 @@
 //! Start reading at [`search`], then [`goal`]; each algorithm is a file or a directory.
 
 pub mod algorithm;
-pub mod belief;
+mod bad_moments;
 pub mod binary;
 mod carry_over;
 pub mod certified;
+mod change;
 mod contradiction;
 pub mod credible;
 mod crossed;
-mod explanation;
 pub mod goal;
 pub mod mdr;
 pub mod mlr;
-mod moments;
 pub mod outcome;
 pub mod preset;
+pub mod progress;
 pub mod search;
 mod second_look;
 mod steadiness;
 mod undisturbed;
 
 pub use algorithm::Algorithm;
-pub use belief::{Belief, CurvePoint, Outlook};
 pub use binary::{Binary, BinaryError};
 pub use certified::Certified;
 pub use credible::{Credible, CredibleError};
@@ -35,6 +34,7 @@ pub use mdr::{Mdr, MdrError};
 pub use mlr::Mlr;
 pub use outcome::{Bound, Bounds, GoalOutcome, GoalResult, Irregular};
 pub use preset::{Preset, PresetError};
+pub use progress::{Belief, CurvePoint, Outlook};
 pub use search::{Limits, Search};
 
 /// The names of the algorithms, as users type them and records keep them.

@@ -8,9 +8,9 @@ mod belief;
 mod choice;
 mod evidence;
 mod grid;
+mod next_step;
 mod strict;
 mod view;
-mod wish;
 
 pub use evidence::Class;
 

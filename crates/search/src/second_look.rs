@@ -1,8 +1,8 @@
 //! A second look: where all that was planned is done, and the last trials failed at loads that others had borne, more of them tell
 //! whether that was a moment.
 
+use crate::change::is_another;
 use crate::crossed::{Crossed, Seen};
-use crate::explanation::is_another;
 use std::time::Duration;
 
 /// So many whole trials tell whether a failure was a moment.

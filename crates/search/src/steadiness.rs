@@ -5,9 +5,9 @@
 //! Each trial of which it is known found a [slow target or a fast one](crate::crossed). What [explains](crate::explanation) their
 //! order is looked for once, at the end of a search.
 
+use crate::bad_moments::Moments;
+use crate::change::{Order, order, order_once_more};
 use crate::crossed::{Before, Crossed, Seen, Told, breaks, median};
-use crate::explanation::{Order, order, order_once_more};
-use crate::moments::Moments;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Trial};
 use std::cmp::Ordering;

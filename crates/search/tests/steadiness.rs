@@ -320,8 +320,7 @@ impl Searches {
 }
 
 /// What says that the target is not the same in all trials. Bad trials are bad ones, whenever they come.
-const OF_CHANGE: &[&str] =
-    &["slowed", "drift", "warm_up", "two_states", "unsteady", "dependent_trials", "outages"];
+const OF_CHANGE: &[&str] = &["slowed", "drift", "warm_up", "two_states", "unsteady", "outages"];
 
 /// Were it so of one search in a hundred, more than this many of so many would be with a probability of 1 % at most.
 fn most_of(searches: u64) -> u64 {

@@ -18,7 +18,7 @@ const MOST_OF_A_SIDE: f64 = 0.25;
 
 /// What a trial said of a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tried {
+pub struct TriedLoad {
     /// Its load; above zero.
     pub load: f64,
     /// Whether that was too much.
@@ -37,7 +37,7 @@ pub struct Limit<'a> {
     /// How often such ends hold the true value; `None` of bounds that do not say.
     pub level: Option<f64>,
     /// The trials behind bounds that do not say, in any order; none where the ends are beyond doubt.
-    pub trials: &'a [Tried],
+    pub trials: &'a [TriedLoad],
 }
 
 /// A load, as a logarithm, and how probable such trials are if more, or less, than half of all at it were too much.
@@ -52,7 +52,7 @@ impl Limit<'_> {
         }
         let mut trials = self.trials.to_vec();
         trials.sort_by(|a, b| if failed { a.load.total_cmp(&b.load) } else { b.load.total_cmp(&a.load) });
-        let loads: Vec<&[Tried]> = trials.chunk_by(|a, b| a.load == b.load).collect();
+        let loads: Vec<&[TriedLoad]> = trials.chunk_by(|a, b| a.load == b.load).collect();
         let mut least = 1.0f64;
         let mut shown = Vec::new();
         for (index, at) in loads.iter().enumerate() {
@@ -84,7 +84,7 @@ fn ruled_out(passed: &[Shown], failed: &[Shown]) -> Option<f64> {
 
 /// The limit of B as a multiple of that of A: above 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moved {
+pub struct MovedLimit {
     /// B ÷ A; `None` where one of the two is not known.
     pub ratio: Option<f64>,
     /// Lower end of its interval; `None` where nothing bounds it.
@@ -101,7 +101,7 @@ pub struct Moved {
 
 /// Compares B with A, a pair of limits a question. A change by less than the share `smallest_effect` of A does not matter;
 /// of several questions a change counts after Holm's correction (1979).
-pub fn moved(pairs: &[(Limit<'_>, Limit<'_>)], smallest_effect: f64) -> Vec<Moved> {
+pub fn moved(pairs: &[(Limit<'_>, Limit<'_>)], smallest_effect: f64) -> Vec<MovedLimit> {
     let zone = Zone::of(smallest_effect.max(0.0));
     let logs: Vec<Logs> = pairs.iter().map(|(a, b)| Logs::of(a, b)).collect();
     let found = found(&logs, zone);
@@ -197,7 +197,7 @@ impl Logs {
         beyond(self, above).max(beyond(&self.mirrored(), below))
     }
 
-    fn judged(&self, zone: Zone, found: bool) -> Moved {
+    fn judged(&self, zone: Zone, found: bool) -> MovedLimit {
         let verdict = match (self.low, self.high) {
             (Some(low), _) if found && low > zone.above => Verdict::Improved,
             (_, Some(high)) if found && high < -zone.below => Verdict::Regressed,
@@ -205,7 +205,7 @@ impl Logs {
             _ => Verdict::NoEvidence,
         };
         let ratio = |log: Option<f64>| log.map(libm::exp);
-        Moved {
+        MovedLimit {
             ratio: ratio(self.middle),
             low: ratio(self.low),
             high: ratio(self.high),
@@ -233,7 +233,7 @@ mod tests {
         Limit { lower: Some(lower), middle: Some(middle), upper: Some(upper), level: Some(0.95), trials: &[] }
     }
 
-    fn one(a: Limit<'_>, b: Limit<'_>, smallest_effect: f64) -> Moved {
+    fn one(a: Limit<'_>, b: Limit<'_>, smallest_effect: f64) -> MovedLimit {
         moved(&[(a, b)], smallest_effect)[0]
     }
 
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!((beside.level, beside.low), (None, found.low));
     }
 
-    fn by(trials: &[Tried]) -> Limit<'_> {
+    fn by(trials: &[TriedLoad]) -> Limit<'_> {
         let of = |failed| trials.iter().filter(move |trial| trial.failed == failed).map(|trial| trial.load);
         Limit {
             lower: of(false).max_by(f64::total_cmp),
@@ -320,8 +320,9 @@ mod tests {
         }
     }
 
-    fn tried(passed: &[f64], failed: &[f64]) -> Vec<Tried> {
-        let of = |loads: &[f64], failed| loads.iter().map(|&load| Tried { load, failed }).collect::<Vec<_>>();
+    fn tried(passed: &[f64], failed: &[f64]) -> Vec<TriedLoad> {
+        let of =
+            |loads: &[f64], failed| loads.iter().map(|&load| TriedLoad { load, failed }).collect::<Vec<_>>();
         [of(passed, false), of(failed, true)].concat()
     }
 

@@ -29,7 +29,7 @@ pub struct Modes {
     /// From low to high.
     pub modes: Vec<Mode>,
     /// What each number of modes that was tried makes of the events, from 1 on.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedModes>,
 }
 
 /// A peak and what belongs to it.
@@ -47,7 +47,7 @@ pub struct Mode {
 
 /// At most so many modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tried {
+pub struct TriedModes {
     /// How many.
     pub modes: usize,
     /// Largest log likelihood.
@@ -85,7 +85,7 @@ impl Modes {
                     2.0 * (found[modes] - found[modes - 1])
                 })
             };
-            tried.push(Tried { modes, log_likelihood: here, gain, p });
+            tried.push(TriedModes { modes, log_likelihood: here, gain, p });
             if p > LEVEL {
                 break;
             }

@@ -50,7 +50,7 @@ pub struct Night {
 
 /// Which changes matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted {
+pub struct WantedEffect {
     /// The least ratio less 1 that matters.
     pub smallest_effect: f64,
     /// Whether a larger value is better.
@@ -132,7 +132,7 @@ impl Trend {
     ///
     /// # Panics
     /// If a value is not above zero, or a night is before the one before it.
-    pub fn of(nights: &[Night], wanted: Wanted) -> Option<Self> {
+    pub fn of(nights: &[Night], wanted: WantedEffect) -> Option<Self> {
         assert!(nights.iter().all(|night| night.value > 0.0), "values are above zero");
         assert!(nights.windows(2).all(|pair| pair[0].day <= pair[1].day), "nights are in order of time");
         if nights.len() < FEWEST_NIGHTS {
@@ -149,7 +149,7 @@ impl Trend {
         row.draw_to(&starts);
         let levels = Levels::of(&row, &levels.changes().collect::<Vec<_>>());
         let (noise, _) = Noise::about(&row, &levels);
-        let judged = |size: f64, error: f64| Sized::of(size, error * noise.reach(), wanted);
+        let judged = |size: f64, error: f64| SizedChange::of(size, error * noise.reach(), wanted);
         let ramps = ramps::found(&row, &levels, &noise);
         let changes = levels
             .changes()
@@ -159,7 +159,7 @@ impl Trend {
             .filter(|(_, (low, high))| !row.passed.iter().any(|mark| (low..=high).contains(&mark)))
             .map(|(place, (at_low, at_high))| {
                 let step = tested::Step::of(&row, &levels, place, &noise);
-                let Sized { size, low, high, verdict } = judged(step.size, step.error);
+                let SizedChange { size, low, high, verdict } = judged(step.size, step.error);
                 let nights_since = levels.end_of(place) - place;
                 Change {
                     at: place,
@@ -177,7 +177,7 @@ impl Trend {
         let drifts = ramps
             .iter()
             .map(|ramp| {
-                let Sized { size, low, high, verdict } = judged(ramp.size, ramp.error);
+                let SizedChange { size, low, high, verdict } = judged(ramp.size, ramp.error);
                 Drifting { from: ramp.from, to: ramp.to, size, size_low: low, size_high: high, verdict }
             })
             .collect();
@@ -195,7 +195,7 @@ impl Trend {
 
 /// A size on the scale of ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sized {
+pub struct SizedChange {
     /// A ratio less 1.
     pub size: f64,
     /// Lower end of its 95 % interval.
@@ -206,9 +206,9 @@ pub struct Sized {
     pub verdict: Verdict,
 }
 
-impl Sized {
+impl SizedChange {
     /// Of a difference of logarithms that may be farther by `half`.
-    pub fn of(size: f64, half: f64, wanted: Wanted) -> Self {
+    pub fn of(size: f64, half: f64, wanted: WantedEffect) -> Self {
         let [size, low, high] = [size, size - half, size + half].map(f64::exp_m1);
         let above = wanted.smallest_effect.max(0.0);
         let below = -above / (1.0 + above);

@@ -11,8 +11,8 @@ pub use fields::FieldError;
 pub use question::Question;
 pub use wrong::WrongAnswer;
 
+use super::child_output::Said;
 use super::command::command;
-use super::said::Said;
 use super::{Kind, Opening, Scheme};
 use dropline_archive::reading::{self, Unread};
 use dropline_failure::Failure;

@@ -2,7 +2,7 @@
 
 use super::{Kind, Opened, Opening, Scheme};
 use crate::parameters::parameters;
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::{Failure, nearest};
 use dropline_jack::{JackError, JackMeasurer, JackSettings, running};
 use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput};

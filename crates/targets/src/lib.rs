@@ -7,6 +7,7 @@
 
 mod asked_file;
 pub mod background;
+mod child_output;
 mod command;
 pub mod exec;
 pub mod flowgraph;
@@ -20,7 +21,6 @@ mod opening;
 mod own_protocol;
 mod parameters;
 pub mod replay;
-mod said;
 mod scheme;
 mod service;
 mod simulated;

@@ -6,10 +6,10 @@ use dropline_account::{Snapshot, Way};
 use dropline_failure::{Failure, nearest};
 use dropline_fastpath::frame::{Aim, MOST_FLOWS};
 use dropline_fastpath::{
-    Counting, Engine, KernelReflector, Known, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop,
+    Counting, Engine, KernelReflector, KnownUse, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop,
 };
 use dropline_traffic::{
-    Counters, CourseNews, Cpus, FrameCourse, Means, Moving, Priority, ReceiveMeans, SendMeans, Usage,
+    Counters, Cpus, FramePath, FramePathNews, Means, Moving, Priority, ReceiveMeans, SendMeans, Usage,
 };
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
 use std::net::{IpAddr, SocketAddr};
@@ -220,12 +220,12 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
             .iter()
             .take(profile.directions.len())
             .flat_map(|(way, aim)| aim.sampled().map(|flow| (*way, flow)));
-        let course = FrameCourse::between(
+        let frame_path = FramePath::between(
             [0, 1].map(|end| (spaces[end].as_deref(), ends[end].interface())),
             flows.collect(),
         )
         .ok();
-        counters.map(|counters| Box::new(Counted { counters, course }) as Box<dyn Counting>).ok()
+        counters.map(|counters| Box::new(Counted { counters, frame_path }) as Box<dyn Counting>).ok()
     };
     let usages = {
         let (ends, to) = (ends.map(LinkEnd::clone), [link.aim.source, link.aim.destination]);
@@ -248,19 +248,19 @@ pub(super) fn open(link: &Link, profile: &TrafficProfile, opening: &Opening) -> 
 }
 
 /// What the kernel tells of one end; what cannot be looked at may be in use.
-fn known(end: &LinkEnd, to: IpAddr) -> Known {
+fn known(end: &LinkEnd, to: IpAddr) -> KnownUse {
     let found = Usage::of(end.namespace().as_deref(), end.interface(), to);
     let Usage { used, in_front } = found.unwrap_or_else(|why| Usage {
         used: Some(format!("may be used, as that could not be looked at ({why})")),
         in_front: None,
     });
-    Known { used, in_front }
+    KnownUse { used, in_front }
 }
 
 /// The counters of the namespaces between, and what these do with frames.
 struct Counted {
     counters: Counters,
-    course: Option<FrameCourse>,
+    frame_path: Option<FramePath>,
 }
 
 impl Counting for Counted {
@@ -276,8 +276,9 @@ impl Counting for Counted {
         self.counters.last(way)
     }
 
-    fn course(&mut self) -> dropline_fastpath::Astray {
-        let CourseNews { forgot, astray } = self.course.as_mut().map(FrameCourse::news).unwrap_or_default();
+    fn frame_path(&mut self) -> dropline_fastpath::Astray {
+        let FramePathNews { forgot, astray } =
+            self.frame_path.as_mut().map(FramePath::news).unwrap_or_default();
         dropline_fastpath::Astray { forgot, astray }
     }
 

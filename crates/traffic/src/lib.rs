@@ -30,7 +30,7 @@ pub use closed_loop::plan::{ClientError, ClientPace, ClientPlan, ClientReply};
 pub use closed_loop::report::{ClientPacket, ClientReport};
 pub use dropline_payload::service::stamp::Reflector;
 pub use error::{BindError, Detour, NoLeash, UdpError};
-pub use kernel::course::{CourseNews, FrameCourse};
+pub use kernel::frame_path::{FramePath, FramePathNews};
 pub use kernel::quota::{Quota, Quotas};
 pub use kernel::socket_table::AtSocket;
 pub use kernel::usage::Usage;

@@ -1,6 +1,6 @@
 //! The embedded target.
 
-mod manners;
+mod rate_limits;
 pub(crate) mod running;
 mod sessions;
 pub(crate) mod settings;

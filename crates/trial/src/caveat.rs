@@ -361,14 +361,6 @@ pub enum Caveat {
         /// Wrong replies that had other bytes.
         changed: u64,
     },
-    /// What a trial found was much like what the one before it had found: the trials say less than as many
-    /// that do not depend on one another.
-    DependentTrials {
-        /// Correlation of neighbouring trials, each against what was expected of it.
-        correlation: f64,
-        /// How often trials in a random order look as dependent.
-        by_chance: f64,
-    },
     /// The target became slower or faster while it was searched.
     Drift {
         /// Correlation of the trials' number with how much better than expected they were.
@@ -655,7 +647,7 @@ pub enum Caveat {
     },
     /// The user stopped the trial: it is shorter than asked.
     Interrupted,
-    /// What a target's own program reported, or a record of an older version held.
+    /// What a target's own program reported.
     #[serde(untagged)]
     Reported {
         /// Stable name of the doubt.
@@ -817,7 +809,6 @@ impl Caveat {
             Self::AnswersLimited { .. } => "answers_limited",
             Self::RepliesFail { .. } => "replies_fail",
             Self::RepliesBeside { .. } => "replies_beside",
-            Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",
             Self::Slowed { .. } => "slowed",

@@ -1,7 +1,7 @@
 //! Back-to-back frames (RFC 9004): how long a burst may be, at the highest rate, of which no frame is lost.
 
 use crate::observer::Watcher;
-use crate::replay::ReplayError;
+use crate::replayed::ReplayError;
 use crate::resume::going_on;
 use crate::search::{Conditions, Finished, load_is, opening};
 use crate::unsound::unsound;
@@ -280,7 +280,7 @@ impl Run<'_> {
             trial_seconds: self.record.trials.iter().map(|line| line.duration_s).sum(),
             elapsed_s: self.at.as_secs_f64(),
             interrupted: ended_by == EndWord::Interrupted,
-            ended_by: Some(ended_by),
+            ended_by,
             delay_at: Vec::new(),
             loss_curve: Vec::new(),
             back_to_back: BackToBackLine::of(&self.record.header, &self.record.trials, is_going_on),

@@ -7,9 +7,7 @@ use dropline_account::{AddressFamily, Evidence, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted, quoted_path};
-use dropline_record::{
-    BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, PacketsLine, Record, TrialLine,
-};
+use dropline_record::{BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, Record, TrialLine};
 use dropline_targets::Target;
 use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, number_of};
 use std::path::Path;
@@ -210,30 +208,14 @@ fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile
         })?;
     let file = PacketFile::read(&bytes)
         .map_err(|why| Failure::environment(format!("{}: {why}", beside.display())))?;
-    let same = match &kept.identity {
-        Some(identity) => *identity == PacketFile::identity(&bytes),
-        None => counts_agree(&file, kept, trial),
-    };
-    if !same || (file.trial, file.seed) != (trial.number, trial.seed) {
+    let is_same = kept.identity == PacketFile::identity(&bytes);
+    if !is_same || (file.trial, file.seed) != (trial.number, trial.seed) {
         return Err(Failure::environment(format!("{} is of another trial, or damaged", beside.display()))
             .advice(
                 "a record and its file of packets belong together: put back the one that was written with it",
             ));
     }
     Ok(file)
-}
-
-/// Whether the packets of a file are as many as its record says: all there is to know of a record of before.
-fn counts_agree(file: &PacketFile, kept: &PacketsLine, trial: &TrialLine) -> bool {
-    let (count, left_out) = (file.times.len() as u64 + file.missing, file.times.left_out());
-    let all_are_there = left_out == 0 && file.missing == 0;
-    // Clients that pace themselves intend nothing, and what came back to them late is among their packets.
-    let returned = match all_are_there && trial.intended.is_some() {
-        true => file.times.returns.as_ref(),
-        false => None,
-    };
-    let back = returned.map(|_| file.times.iter().filter(|packet| packet.back_ns.is_some()).count() as u64);
-    (count, left_out) == (kept.kept.0, kept.left_out.0) && back.is_none_or(|back| back == trial.forwarded.0)
 }
 
 /// There is no file: says how to get one.

@@ -26,7 +26,7 @@ pub struct FailIf {
 
 /// A condition that was held against a record: an element of `fail_if` in `--json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Checked {
+pub struct CheckedCondition {
     /// As it was typed.
     pub condition: String,
     /// What it is about, in the unit of the JSON field of that name; null where it is not known exactly, or was not
@@ -42,7 +42,7 @@ pub struct Checked {
 
 /// What is measured, as far as a condition has to know it beforehand.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct AskedSearch {
     /// The loss ratios of the goals, in order.
     pub loss_ratios: Vec<f64>,
     /// Whether its answers have medians.
@@ -121,7 +121,7 @@ impl FailIf {
     ///
     /// # Errors
     /// If it is about what will not be measured.
-    pub fn check(&self, asked: Option<&Asked>) -> Result<(), Failure> {
+    pub fn check(&self, asked: Option<&AskedSearch>) -> Result<(), Failure> {
         let wrong = |why: String| Err(Failure::usage(format!("--fail-if {self}: {why}")));
         let name = self.key.name;
         let Some(asked) = asked else {
@@ -154,7 +154,7 @@ impl FailIf {
     }
 
     /// Holds it against a record.
-    pub fn hold(&self, record: &Record) -> Checked {
+    pub fn hold(&self, record: &Record) -> CheckedCondition {
         let found = self.worst(record);
         let unknown = Within { low: f64::NEG_INFINITY, high: f64::INFINITY };
         let within = found.as_ref().map_or(unknown, |(within, _)| *within);
@@ -184,7 +184,7 @@ impl FailIf {
             Some((Within { high, .. }, whose)) => (None, format!("{whose} is at most {}", words(high))),
         };
         let text = format!("--fail-if {self}: {is}");
-        Checked { condition: self.text.clone(), value, failed, valid, text }
+        CheckedCondition { condition: self.text.clone(), value, failed, valid, text }
     }
 
     /// The value that comes nearest to meeting the condition, and whose it is; `None` where nothing was measured.
@@ -285,7 +285,7 @@ impl fmt::Display for FailIf {
 ///
 /// # Errors
 /// If `narrow` is required of bounds, or `regular` of an interval.
-pub fn check_required(required: ResultWord, asked: &Asked) -> Result<(), Failure> {
+pub fn check_required(required: ResultWord, asked: &AskedSearch) -> Result<(), Failure> {
     let advice = match (required, asked.medians) {
         (ResultWord::Narrow, true) | (ResultWord::Regular, false) => return Ok(()),
         (ResultWord::Regular, true) if asked.certified => return Ok(()),
@@ -365,8 +365,9 @@ mod tests {
 
     #[test]
     fn what_will_not_be_measured_is_said_before_anything_is() {
-        let asked = Asked { loss_ratios: vec![0.0, 0.005], medians: false, certified: false, delays: false };
-        let check = |text: &str, asked: Option<&Asked>| FailIf::parse(text).unwrap().check(asked);
+        let asked =
+            AskedSearch { loss_ratios: vec![0.0, 0.005], medians: false, certified: false, delays: false };
+        let check = |text: &str, asked: Option<&AskedSearch>| FailIf::parse(text).unwrap().check(asked);
         for (text, asked, why) in [
             ("lower<1kpps", None, "a trial has none"),
             ("load2<1kpps", None, "a trial has none"),
@@ -379,14 +380,14 @@ mod tests {
             assert!(error.exit_code() == 2 && error.to_string().contains(why), "{text}: {error}");
         }
         assert!(check("load<1kpps", None).is_ok() && check("load<1kpps", Some(&asked)).is_ok());
-        let delays = Asked { delays: true, medians: true, ..asked };
+        let delays = AskedSearch { delays: true, medians: true, ..asked };
         assert!(check("lost>0", Some(&delays)).is_ok() && check("median[0]<1kpps", Some(&delays)).is_ok());
     }
 
     #[test]
     fn a_required_result_that_cannot_be_is_refused_with_the_word_that_can() {
         let check = |required, medians, certified| {
-            let asked = Asked { loss_ratios: vec![0.0], medians, certified, delays: false };
+            let asked = AskedSearch { loss_ratios: vec![0.0], medians, certified, delays: false };
             check_required(required, &asked).map_err(|why| (why.exit_code(), why.to_string()))
         };
         let (narrow, regular) = (ResultWord::Narrow, ResultWord::Regular);

@@ -8,7 +8,7 @@ mod wanted;
 
 pub use exporting::{Exported, HistoryFormat, export};
 pub use pruning::{Keeping, prune};
-pub use wanted::Wanted;
+pub use wanted::WantedRecords;
 
 use crate::indexed::indexed;
 use dropline_archive::history::{History, Offered};
@@ -88,7 +88,7 @@ pub fn index(directory: &Path, check: bool) -> Result<Reindexed, Failure> {
 ///
 /// # Errors
 /// If there is no such directory, or it cannot be read.
-pub fn list(directory: &Path, wanted: &Wanted) -> Result<Listed, Failure> {
+pub fn list(directory: &Path, wanted: &WantedRecords) -> Result<Listed, Failure> {
     let contents = History::open(directory, indexed)?.contents()?;
     let all = contents.records.len();
     let records: Vec<_> = contents.records.into_iter().filter_map(|line| wanted.of(line)).collect();

@@ -79,7 +79,7 @@ fn trial(record: &Record) -> IndexedTrial {
         trial_loss_ratio: last.and_then(|trial| trial.trial_loss_ratio),
         p50_ns: delays.and_then(|delays| delays.p50),
         p99_ns: delays.and_then(|delays| delays.p99),
-        measured: Some(measured),
+        measured,
         why_not,
     }
 }

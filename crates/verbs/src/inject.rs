@@ -56,7 +56,7 @@ pub fn inject(
     conditions: &Conditions,
     watcher: &mut dyn Watcher,
 ) -> Result<Injected, Failure> {
-    let mut place = Place::make()?;
+    let mut place = RecordedSession::make()?;
     let (name, path) = place.session.variable();
     let (name, path) = (name.to_owned(), path.to_string_lossy().into_owned());
     if plan.start.is_none() && !plan.target.is_program() {
@@ -223,13 +223,13 @@ impl Turn<'_> {
 }
 
 /// Where programs find the session, and what they recorded.
-struct Place {
+struct RecordedSession {
     session: Session,
     /// Ticks of each delay that was added, at X and at 2X.
     ticks: [Vec<u64>; 2],
 }
 
-impl Place {
+impl RecordedSession {
     fn make() -> Result<Self, Failure> {
         let session = Session::in_memory(dropline_trace::Shape::default())
             .map_err(|why: SessionError| Failure::environment(why))?;

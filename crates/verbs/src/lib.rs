@@ -51,7 +51,7 @@ mod measured;
 pub mod observer;
 mod pages;
 pub mod plan;
-pub mod replay;
+pub mod replayed;
 pub mod resume;
 pub mod scenario;
 pub mod search;

@@ -3,7 +3,7 @@
 use crate::compare::searches::compare as compare_searches;
 use crate::compare::{self, Comparable, compare, side};
 use crate::explain::explanation_of;
-use crate::history::Wanted;
+use crate::history::WantedRecords;
 use crate::indexed::indexed;
 use crate::series::Series;
 use crate::trend::{Acknowledged, Followed, of_lines};
@@ -13,9 +13,9 @@ use dropline_distributions::import::Hints;
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::{IndexLine, Trends};
 use dropline_report::{
-    Asked, COMPARED, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html, compared_searches_html,
-    explained_html, html, list_html, record_page, said_html, trend_list_html, trend_page, trends_html,
-    value_of, within,
+    AskedRecords, COMPARED, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
+    compared_searches_html, explained_html, html, list_html, record_page, said_html, trend_list_html,
+    trend_page, trends_html, value_of, within,
 };
 use dropline_stats::compare::Questions;
 use dropline_trial::number_of;
@@ -79,13 +79,13 @@ impl Pages {
     }
 
     /// A page of the list, the newest records first; `asked` is what somebody wants to see of them.
-    pub(crate) fn list(&self, number: usize, asked: &Asked) -> String {
+    pub(crate) fn list(&self, number: usize, asked: &AskedRecords) -> String {
         let (wanted, wrong) = match wanted(asked) {
             Ok(wanted) => (wanted, None),
-            Err(why) => (Wanted::default(), Some(of_form(&why))),
+            Err(why) => (WantedRecords::default(), Some(of_form(&why))),
         };
         let is_answered = wrong.is_none();
-        let asked = Asked { wrong, ..asked.clone() };
+        let asked = AskedRecords { wrong, ..asked.clone() };
         let is_found = |line: &&IndexLine| is_answered && wanted.is(line);
         let found: Vec<&IndexLine> = self.records().iter().rev().filter(is_found).collect();
         let number = number.clamp(1, pages_for(found.len()));
@@ -269,10 +269,11 @@ fn pages_for(records: usize) -> usize {
 }
 
 /// What was typed, as what a record must have.
-fn wanted(asked: &Asked) -> Result<Wanted, Failure> {
+fn wanted(asked: &AskedRecords) -> Result<WantedRecords, Failure> {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let wanted =
-        Wanted::default().since(some(&asked.since).as_deref())?.until(some(&asked.until).as_deref())?;
+    let wanted = WantedRecords::default()
+        .since(some(&asked.since).as_deref())?
+        .until(some(&asked.until).as_deref())?;
     let labels: Vec<String> = some(&asked.label).into_iter().collect();
     let mut wanted = wanted.labelled(&labels)?.goal(some(&asked.goal).as_deref())?;
     (wanted.target, wanted.kind) = (some(&asked.target), some(&asked.kind));

@@ -32,7 +32,7 @@ pub enum Kind {
     /// `--name`, or nothing.
     Switch,
     /// The word alone.
-    Place,
+    Positional,
 }
 
 /// The flags that a scenario adds to what was typed; what was typed wins.
@@ -98,10 +98,10 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
                 );
                 return Err(file.wrong(Some(value.span()), &what).advice(format!(
                     "it may come from elsewhere. If that file is meant, type {} on the command line",
-                    if flag.kind == Kind::Place { name.to_owned() } else { format!("--{name}") }
+                    if flag.kind == Kind::Positional { name.to_owned() } else { format!("--{name}") }
                 )));
             }
-            flags.push(if flag.kind == Kind::Place { word } else { format!("--{name}={word}") });
+            flags.push(if flag.kind == Kind::Positional { word } else { format!("--{name}={word}") });
         }
     }
     Ok(flags)
@@ -216,7 +216,7 @@ mod tests {
     fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
         let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal", "payload", "reply"];
         let kinds = named.map(|name| (name, Kind::Named)).into_iter();
-        let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place), ("html", Kind::File)]);
+        let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Positional), ("html", Kind::File)]);
         let flag =
             |(name, kind): (&str, Kind)| Flag { name: name.into(), kind, typed: typed.contains(&name) };
         flags_of(text, Path::new("scenario.toml"), &kinds.map(flag).collect::<Vec<_>>())

@@ -404,7 +404,7 @@ impl Run<'_> {
             elapsed_s: self.at.as_secs_f64(),
             goals,
             interrupted,
-            ended_by: Some(ended_by),
+            ended_by,
             delay_at,
             back_to_back: None,
             loss_curve: self

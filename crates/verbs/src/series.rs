@@ -76,7 +76,7 @@ impl Series {
 
 /// What is followed of trials or of a comparison.
 pub(crate) fn measured(line: &IndexLine) -> &[MeasuredLine] {
-    line.trial.as_ref().and_then(|trial| trial.measured.as_deref()).unwrap_or_default()
+    line.trial.as_ref().map_or(&[], |trial| &trial.measured)
 }
 
 /// A quantity of a record in words: `p99 of delays at 100 kpps`.

@@ -4,7 +4,7 @@ use crate::pages::Pages;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_record::IndexLine;
-use dropline_report::{Asked, MARK, TRENDS, list_page, record_page, says_it_is_of, trend_page};
+use dropline_report::{AskedRecords, MARK, TRENDS, list_page, record_page, says_it_is_of, trend_page};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub fn site(directory: &Path, out: &Path, progress: &mut dyn FnMut(&str)) -> Res
     draw(out, TRENDS, &pages.trend_list()?, &mut sited)?;
     // What leads to all others comes last.
     for number in (1..=pages.lists()).rev() {
-        draw(out, &list_page(number), &pages.list(number, &Asked::default()), &mut sited)?;
+        draw(out, &list_page(number), &pages.list(number, &AskedRecords::default()), &mut sited)?;
     }
     Ok(sited)
 }

@@ -3,22 +3,19 @@
 mod acknowledged;
 pub mod confirm;
 mod confirming;
+mod lines;
 mod nights;
 mod sources;
 
 pub use acknowledged::{Acknowledged, acknowledge};
 
-use acknowledged::{Come, Moved, Told};
 use confirming::Confirming;
 use dropline_failure::{Failure, quoted};
-use dropline_record::{
-    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, Quantity, SegmentLine, SeriesLine, Trends,
-    VerdictWord,
-};
+use dropline_record::{IndexLine, LeftOutLine, Quantity, SeriesLine, Trends};
 use dropline_stats::compare::SMALLEST_EFFECT;
-use dropline_stats::trend::{Change, Drifting, ESTIMATOR, Segment, Sized, Trend, Wanted, Widths, YOUNG};
+use dropline_stats::trend::{ESTIMATOR, WantedEffect};
 use dropline_trial::number_of;
-use nights::{Night, Nights, Open, Without};
+use nights::{Night, Nights, Without};
 use sources::{once, read};
 use std::path::PathBuf;
 
@@ -79,7 +76,7 @@ pub(crate) fn of_lines(
     }
     let of = |history: &Nights| {
         let more_is_better = history.nights[0].quantity.more_is_better();
-        line(history, Wanted { smallest_effect, more_is_better }, &acknowledged, &confirming)
+        lines::of(history, WantedEffect { smallest_effect, more_is_better }, &acknowledged, &confirming)
     };
     let series: Vec<SeriesLine> = histories
         .iter()
@@ -105,151 +102,4 @@ fn nothing(left_out: &[LeftOutLine]) -> Failure {
     };
     Failure::usage(files)
         .advice("keep a search of each night in one directory:  dropline search TARGET --history nights")
-}
-
-/// A history with what changed in it.
-fn line(
-    history: &Nights,
-    wanted: Wanted,
-    acknowledged: &Acknowledged,
-    confirming: &Confirming,
-) -> SeriesLine {
-    let found = Trend::of(&history.nights_as_numbers(), wanted);
-    let at = |night: usize| history.nights[night].at.clone();
-    let id = history.id();
-    let changes = found.iter().flat_map(|found| found.changes.iter().map(move |change| (found, change)));
-    let changes = changes.filter(|(found, change)| is_certain(history, found, change));
-    let changes = changes.map(|(found, change)| {
-        let commit = |night: usize| history.nights[night].labels.get("commit").cloned();
-        let Told { id, acknowledged, .. } = acknowledged.told(&Moved {
-            series: &id,
-            rises: change.size > 0.0,
-            at: &at(change.at),
-            at_low: &at(change.at_low),
-            at_high: &at(change.at_high),
-        });
-        let before = found.segments.iter().rfind(|segment| segment.end <= change.at);
-        let before = before.map(|segment| (segment.level, segment.end - segment.start));
-        let confirmation = before.and_then(|before| confirming.of(&id, history, found, before, wanted));
-        ChangeLine {
-            id,
-            at: at(change.at),
-            at_low: at(change.at_low),
-            at_high: at(change.at_high),
-            size: change.size,
-            size_low: change.size_low,
-            size_high: change.size_high,
-            verdict: confirmation.as_ref().map_or(VerdictWord::from(change.verdict), |fresh| {
-                if fresh.nights_since >= YOUNG as u64 && fresh.verdict != VerdictWord::from(change.verdict) {
-                    return VerdictWord::from(change.verdict);
-                }
-                // Fresh searches that say the contrary do not confirm it, and are no change of these nights.
-                let is_contrary = fresh.verdict.is_change() && (fresh.size > 0.0) != (change.size > 0.0);
-                if is_contrary { VerdictWord::NoEvidence } else { fresh.verdict }
-            }),
-            suspected: change.is_suspected && confirmation.is_none(),
-            acknowledged,
-            by_chance: change.by_chance,
-            confirmation,
-            commits: [change.at_low.checked_sub(1).and_then(commit), commit(change.at_high)],
-        }
-    });
-    let drifting = |(from, to): (&str, &str), Sized { size, low, high, verdict }: Sized, together: bool| {
-        let moved = Moved { series: &id, rises: size > 0.0, at: to, at_low: from, at_high: to };
-        let Told { id, acknowledged, of_it } =
-            acknowledged.told_as_far(&moved, &Come { size, low, high }, wanted);
-        DriftingLine {
-            id,
-            together,
-            from: from.to_owned(),
-            to: to.to_owned(),
-            size,
-            size_low: low,
-            size_high: high,
-            verdict: VerdictWord::from(verdict),
-            acknowledged,
-            acknowledged_size: of_it,
-        }
-    };
-    let drifts = found.iter().flat_map(|found| &found.drifts).map(|drift| {
-        let Drifting { size, size_low: low, size_high: high, verdict, .. } = *drift;
-        drifting((&at(drift.from), &at(drift.to)), Sized { size, low, high, verdict }, false)
-    });
-    let segments = found.iter().flat_map(|found| &found.segments).map(|segment| SegmentLine {
-        from: at(segment.start),
-        to: at(segment.end - 1),
-        level: segment.level,
-    });
-    let changes: Vec<ChangeLine> = changes.collect();
-    let mut drifts: Vec<DriftingLine> = drifts.collect();
-    let last_mark = history.marks().map(|(night, _)| at(night)).last();
-    drifts.extend(
-        together(&changes, last_mark.as_deref(), wanted)
-            .map(|(from, to, size)| drifting((from, to), size, true)),
-    );
-    let first = &history.nights[0];
-    SeriesLine {
-        target: first.series.target.clone(),
-        quantity: first.quantity,
-        loss_ratio: first.goal.as_ref().map(|goal| goal.loss_ratio),
-        goal: first.words.clone(),
-        reference: None,
-        load_unit: first.load_unit,
-        machine: first.series.machine.clone(),
-        dropline: first.series.dropline.clone(),
-        points: history.nights.iter().map(Night::point).collect(),
-        changes,
-        drifts,
-        silent: 0,
-        spikes: found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)).collect(),
-        marks: history.marks().map(|(night, text)| MarkLine { at: at(night), text }).collect(),
-        segments: segments.collect(),
-        widths: widths(found.as_ref().map(|found| found.widths)).into(),
-        scatter: found.as_ref().map(|found| found.scatter),
-        likeness: found.as_ref().map(|found| found.likeness),
-        id,
-    }
-}
-
-/// Whether a change is one, whatever the limit of nights is of which one end is known: a rise to what is a limit or more, a fall from
-/// there; and the contrary of what is a limit or less.
-fn is_certain(history: &Nights, found: &Trend, change: &Change) -> bool {
-    let level = |holds: &dyn Fn(&Segment) -> bool| {
-        let segment = found.segments.iter().find(|segment| holds(segment))?;
-        history.open(segment.start, segment.end)
-    };
-    let (before, after) =
-        (level(&|segment| segment.end == change.at), level(&|segment| segment.start == change.at));
-    let rises = change.size > 0.0;
-    before.is_none_or(|open| (open == Open::Below) == rises)
-        && after.is_none_or(|open| (open == Open::Above) == rises)
-}
-
-/// Changes since the last one that is known, or since the last mark, of which none matters alone: what they come to, if that
-/// does matter; from when to when.
-fn together<'a>(
-    changes: &'a [ChangeLine],
-    since: Option<&str>,
-    wanted: Wanted,
-) -> Option<(&'a str, &'a str, Sized)> {
-    let is_new = |line: &&ChangeLine| !line.acknowledged && since.is_none_or(|since| *line.at > *since);
-    let mut run: Vec<&ChangeLine> = changes.iter().rev().take_while(is_new).collect();
-    run.reverse();
-    let [first, .., last] = run.as_slice() else { return None };
-    if run.iter().any(|line| line.verdict.is_change() || line.suspected) {
-        return None;
-    }
-    let size: f64 = run.iter().map(|line| line.size.ln_1p()).sum();
-    let half = |line: &&ChangeLine| ((line.size_high.ln_1p() - line.size_low.ln_1p()) / 2.0).powi(2);
-    let sum = Sized::of(size, run.iter().map(half).sum::<f64>().sqrt(), wanted);
-    VerdictWord::from(sum.verdict).is_change().then_some((first.at.as_str(), last.at.as_str(), sum))
-}
-
-fn widths(found: Option<Widths>) -> &'static str {
-    match found {
-        Some(Widths::Used) => "used",
-        Some(Widths::Alike) => "alike",
-        Some(Widths::NotFitting) => "not_fitting",
-        Some(Widths::Unknown) | None => "unknown",
-    }
 }

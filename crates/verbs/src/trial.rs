@@ -120,7 +120,7 @@ pub(crate) fn keep(
             file: file.name(),
             kept: Count(kept),
             left_out: Count(left_out),
-            identity: Some(PacketFile::identity(bytes)),
+            identity: PacketFile::identity(bytes),
         }
     });
     let line = TrialLine { packets, ..line_of(trial) };

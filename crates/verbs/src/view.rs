@@ -3,7 +3,7 @@
 use crate::pages::Pages;
 use dropline_failure::Failure;
 use dropline_http::{Answers, Content, Gate, Http, Request, RunningHttp};
-use dropline_report::{Asked, COMPARED, TRENDS};
+use dropline_report::{AskedRecords, COMPARED, TRENDS};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -51,7 +51,7 @@ fn found(pages: &Pages, page: &str, request: &Request) -> Result<Option<(String,
     let said = |name: &str| request.said(name).unwrap_or_default().to_owned();
     let text = match page {
         "" => {
-            let asked = Asked {
+            let asked = AskedRecords {
                 target: said("target"),
                 goal: said("goal"),
                 kind: said("kind"),

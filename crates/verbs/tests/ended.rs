@@ -54,7 +54,7 @@ fn a_search_whose_target_failed_says_so_wherever_it_is_read_and_is_gone_on_with(
         let kept = read_record(&path).unwrap();
         assert_eq!(kept, broken.record, "{algorithm}: what is shown is what is kept");
         let result = kept.result.as_ref().unwrap();
-        assert_eq!((result.ended_by, result.interrupted), (Some(EndWord::TargetFailed), false));
+        assert_eq!((result.ended_by, result.interrupted), (EndWord::TargetFailed, false));
         assert!(!kept.is_finished() && codes(&kept).contains(&BROKEN.into()), "{algorithm}");
         assert!(result.goals.iter().all(|goal| goal.is_unfinished() && goal.median_pps.is_none()));
         let shown = text(&kept);
@@ -127,7 +127,7 @@ fn each_way_to_end_has_its_own_word_and_no_other_reason_is_given() {
             let kept = read_record(&path).unwrap();
             let result = kept.result.as_ref().unwrap();
             let context = format!("{algorithm}, {limits:?}: {}", text(&kept));
-            assert_eq!(result.ended_by, Some(word), "{context}");
+            assert_eq!(result.ended_by, word, "{context}");
             for other in reasons.into_iter().filter(|_| result.goals[0].is_unfinished()) {
                 assert_eq!(text(&kept).contains(other), reason == Some(other), "{other}: {context}");
             }

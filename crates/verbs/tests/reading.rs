@@ -71,7 +71,7 @@ fn with_packets(path: &Path) {
         file: "kept".into(),
         kept: dropline_record::Count(10),
         left_out: dropline_record::Count(0),
-        identity: Some(PacketFile::identity(&bytes)),
+        identity: PacketFile::identity(&bytes),
     });
     std::fs::write(path, made.to_lines()).unwrap();
     std::fs::write(packets_beside(path), bytes).unwrap();

@@ -10,7 +10,7 @@ use dropline_sim::System;
 use dropline_targets::{AnyMeasurer, Opening};
 use dropline_trial::{Caveat, Delay, Measurer as _, TrafficProfile, Trial, TrialInput};
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
-use dropline_verbs::replay::replay_watched;
+use dropline_verbs::replayed::replay_watched;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use searches::{file, plan, recorded, resumed, seconds};

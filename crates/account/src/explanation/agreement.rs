@@ -1,7 +1,7 @@
 //! Whether a replay loses the packets that were lost, or merely as many.
 
 use super::backlog::Moment;
-use crate::replay::Seen;
+use crate::replay::SeenArrival;
 use std::collections::BTreeMap;
 
 /// So many standard errors are not a coincidence.
@@ -16,7 +16,7 @@ const MORE_WAITED: f64 = 0.6;
 /// Whether a replay agrees with a loss better than one that loses as many packets at random: it loses the same ones, or in the
 /// same stretches of the trial, or the lost ones found more packets waiting than the others, as in a queue that is full. A
 /// service that drops every tenth packet by itself agrees in none.
-pub(super) fn is_more_than_the_count(measured: &[Moment], replayed: &[Seen]) -> bool {
+pub(super) fn is_more_than_the_count(measured: &[Moment], replayed: &[SeenArrival]) -> bool {
     let lost: Vec<bool> = measured.iter().map(|moment| moment.lost).collect();
     let in_replay: Vec<bool> = replayed.iter().map(|seen| seen.lost).collect();
     STRETCHES.into_iter().any(|length| are_alike(&lost, &in_replay, length)) || found_more_waiting(measured)
@@ -71,8 +71,8 @@ mod tests {
         backlogs.enumerate().map(|(n, (backlog, lost))| Moment { at_ns: n as u64, backlog, lost }).collect()
     }
 
-    fn seen(lost: impl Iterator<Item = bool>) -> Vec<Seen> {
-        lost.map(|lost| Seen { backlog: 0, lost }).collect()
+    fn seen(lost: impl Iterator<Item = bool>) -> Vec<SeenArrival> {
+        lost.map(|lost| SeenArrival { backlog: 0, lost }).collect()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A history in a directory of this machine.
 
 use super::Files;
-use super::place::Place;
+use super::storage::Storage;
 use crate::record_file::{events_beside, packets_beside};
 use crate::{clock, reading, whole_file};
 use dropline_failure::Failure;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Directory(pub(super) PathBuf);
 
-impl Place for Directory {
+impl Storage for Directory {
     fn named(&self) -> &Path {
         &self.0
     }

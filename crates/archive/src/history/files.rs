@@ -1,7 +1,7 @@
 //! The files below a directory that may be records.
 
 use super::INDEX;
-use crate::held;
+use crate::temporary;
 use dropline_failure::Failure;
 use dropline_record::LeftOutLine;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ impl Files {
                 name.rsplit('/').next().is_some_and(|own| own.starts_with('.') && own.ends_with(".new"));
             if matches!(found, Found::File(_))
                 && is_beside
-                && let Some(_lock) = held::left(&path)
+                && let Some(_lock) = temporary::left(&path)
             {
                 let _ = std::fs::remove_file(&path);
             }

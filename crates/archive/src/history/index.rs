@@ -1,6 +1,6 @@
 //! The index of a history as a file.
 
-use super::place::Place;
+use super::storage::Storage;
 use super::{Describe, INDEX};
 use crate::record_file::{parse, text_of};
 use crate::{clock, reading, whole_file};
@@ -50,7 +50,7 @@ pub(super) fn is_damaged(directory: &Path) -> bool {
 }
 
 /// Of an index in which nothing can be read, what stands there is kept beside it before it is made anew.
-pub(super) fn keep_unreadable(place: &dyn Place) -> Result<(), Failure> {
+pub(super) fn keep_unreadable(place: &dyn Storage) -> Result<(), Failure> {
     let bytes = bytes_at(place)?;
     if !bytes.is_empty() && !has_line(&*bytes) {
         let _ = place.put(DAMAGED, &bytes, Path::new(""), None);
@@ -59,12 +59,11 @@ pub(super) fn keep_unreadable(place: &dyn Place) -> Result<(), Failure> {
 }
 
 /// The lines of the index by their file. What is not such a line is left out: its record is read instead.
-pub(super) fn read(place: &dyn Place) -> Result<BTreeMap<String, IndexLine>, Failure> {
+pub(super) fn read(place: &dyn Storage) -> Result<BTreeMap<String, IndexLine>, Failure> {
     let bytes = bytes_at(place)?;
     let lines = lines(&bytes).filter_map(|line| serde_json::from_slice::<IndexLine>(line).ok());
-    // Of what is not a search, lines of before do not say what was found.
-    let is_said = |line: &IndexLine| line.trial.as_ref().is_some_and(|trial| trial.measured.is_some());
-    let says = |line: &IndexLine| line.algorithm.is_some() || is_said(line);
+    // What is not a search says what its trials found.
+    let says = |line: &IndexLine| line.algorithm.is_some() || line.trial.is_some();
     let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty() && says(line);
     Ok(lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect())
 }
@@ -73,7 +72,7 @@ fn bytes(directory: &Path) -> Vec<u8> {
     reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).unwrap_or_default()
 }
 
-fn bytes_at(place: &dyn Place) -> Result<Vec<u8>, Failure> {
+fn bytes_at(place: &dyn Storage) -> Result<Vec<u8>, Failure> {
     match place.read(INDEX, reading::MOST_BYTES) {
         Err(why) if place.fails_as_one() => Err(why),
         found => Ok(found.ok().flatten().unwrap_or_default()),

@@ -1,10 +1,10 @@
 //! A history in a store that speaks S3.
 
-use super::place::Place;
+use super::storage::Storage;
 use super::{Files, INDEX, missing};
-use crate::held::Scratch;
 use crate::reading::{self, MOST_BYTES, MOST_PACKETS};
 use crate::record_file::packets_beside;
+use crate::temporary::Scratch;
 use crate::whole_file;
 use dropline_failure::{Failure, quoted_path};
 use dropline_store::Bucket;
@@ -38,7 +38,7 @@ fn packets_of(file: &str) -> String {
     packets_beside(Path::new(file)).to_string_lossy().into_owned()
 }
 
-impl Place for Remote {
+impl Storage for Remote {
     fn named(&self) -> &Path {
         &self.named
     }

@@ -30,7 +30,7 @@ Examples:
       --export-json both.json && dropline import \\
       both.json --only 'sleep 0.01' -o short.jsonl
 
-A malformed file is refused, and the error names its line; nothing of it is kept.")]
+A malformed file is refused: the error names the line, and no record is written.")]
 pub(crate) struct ImportArgs {
     /// File that another program wrote; - reads the standard input.
     pub(crate) file: PathBuf,

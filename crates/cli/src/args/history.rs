@@ -35,7 +35,7 @@ pub(crate) struct TrendArgs {
     /// [default: limit, delivered, p50, p99, core, high_percentile].
     #[arg(long, value_name = "QUANTITY", value_parser = quantity)]
     pub(crate) of: Vec<Quantity>,
-    /// The target that is measured beside the others, such as a speed test of the machine: what it did is taken out of them.
+    /// The target that is measured beside the others, such as a speed test of the machine: its changes are subtracted from theirs.
     #[arg(long, value_name = "TARGET")]
     pub(crate) reference: Option<String>,
     /// Exit with code 1 if something got worse, five nights confirm it, and it is not acknowledged.

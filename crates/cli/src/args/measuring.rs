@@ -1,8 +1,8 @@
 //! Flags of the verbs that offer load: what is measured, with which traffic, where the result goes.
 
-use super::{FilingArgs, FleetArgs, ToldArgs, arrivals, shares, targets};
+use super::{FilingArgs, FleetArgs, TARGETS, ToldArgs, UNITS, arrivals, shares};
 use crate::help::one_of;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, Command, Id, ValueEnum};
 use dropline_record::ResultWord;
 use dropline_search::{Preset, mdr};
 use dropline_stats::compare::SMALLEST_EFFECT;
@@ -10,32 +10,6 @@ use dropline_traffic::{ReceiveMeans, SendMeans};
 use dropline_trial::{Drain, TrafficProfile};
 use dropline_verbs::plan::{AlgorithmPlan, CERTIFY_BUDGET};
 use std::path::PathBuf;
-
-/// What a search that goes on has from its record.
-const OF_THE_RECORD: [&str; 22] = [
-    "min_load",
-    "max_load",
-    "algorithm",
-    "preset",
-    "goal",
-    "level",
-    "certify",
-    "repeat",
-    "delay_at",
-    "warm_up",
-    "mdr_version",
-    "mdr_phases",
-    "mdr_doublings",
-    "arrival",
-    "packet",
-    "payload",
-    "reply",
-    "frame",
-    "streams",
-    "directions",
-    "drain",
-    "seed",
-];
 
 const SEARCH_EXAMPLES: &str = "\
 Examples:
@@ -74,31 +48,10 @@ or a bound on the delay; what comes back later counts as lost:
 The answer of credible is an interval that contains the true limit with probability --level. It is narrow when it is \
 within the goal's width, else wide: give a larger --budget to make it narrower.
 
-{}", targets())
-}
+{TARGETS}
 
-/// What is said of loads that are searched for: a burst is found, and nothing else of it is judged.
-const OF_LOADS: [&str; 19] = [
-    "goal",
-    "preset",
-    "resume",
-    "algorithm",
-    "budget",
-    "delay_at",
-    "repeat",
-    "level",
-    "certify",
-    "min_load",
-    "max_trials",
-    "warm_up",
-    "mdr_version",
-    "mdr_phases",
-    "mdr_doublings",
-    "fail_if",
-    "require",
-    "baseline",
-    "html",
-];
+{UNITS}")
+}
 
 /// Find the load above which packets drop, for one or several loss ratios at once.
 #[derive(Args, Debug)]
@@ -143,8 +96,7 @@ pub(crate) struct SearchArgs {
     /// Find the longest burst of back-to-back frames of which none is lost (RFC 9004), this often, at --max-load [default: 10 Gbit/s] or
     /// as fast as the sender can; for link: targets.
     #[arg(long, value_name = "TIMES", num_args = 0..=1, require_equals = true, default_missing_value = "50", help_heading = "Search",
-          value_parser = clap::value_parser!(u32).range(1..=1000),
-          conflicts_with_all = OF_LOADS)]
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) back_to_back: Option<u32>,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
     #[arg(long, value_name = "SHARES", help_heading = "Search", value_delimiter = ',', value_parser = shares::share)]
@@ -152,14 +104,14 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "TIME", help_heading = "Search", help = warm_ups())]
     pub(crate) warm_up: Option<String>,
     /// Rules of mdr [default: current].
-    #[arg(long, value_name = "NAME", help_heading = "Search",
+    #[arg(long, value_name = "NAME", help_heading = "Search", hide = true,
           value_parser = one_of(mdr::Version::ALL, mdr::Version::name, mdr::Version::about))]
     pub(crate) mdr_version: Option<mdr::Version>,
     /// Number of phases of mdr between the first and the last one [default: 2].
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", help_heading = "Search", hide = true)]
     pub(crate) mdr_phases: Option<u8>,
     /// How often an external step of mdr doubles the width [default: 1].
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", help_heading = "Search", hide = true)]
     pub(crate) mdr_doublings: Option<u8>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
@@ -183,14 +135,35 @@ pub(crate) struct SearchArgs {
     pub(crate) smallest_effect: Option<String>,
     /// Continue the search of this record with its settings; only --budget and --max-trials may be others (type the
     /// target again if it starts a program, asks for a name, or reads a file of another directory than the record's).
-    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = OF_THE_RECORD)]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) resume: Option<PathBuf>,
+}
+
+impl SearchArgs {
+    /// Which flags exclude one another, by where they stand in the help: a new flag has its place by its heading.
+    pub(crate) fn excluding(search: Command) -> Command {
+        let below = |headings: &[&str], but: &[&str], and: &[&'static str]| -> Vec<Id> {
+            let is_below =
+                |arg: &&Arg| arg.get_help_heading().is_some_and(|heading| headings.contains(&heading));
+            let ids = search.get_arguments().filter(is_below).map(Arg::get_id);
+            let ids = ids.filter(|id| !but.contains(&id.as_str())).cloned();
+            ids.chain(and.iter().map(Id::from)).collect()
+        };
+        // What is searched for and with which packets is the record's; a search may only last longer.
+        let of_the_record = below(&["Search", "Load"], &["budget", "max_trials", "back_to_back"], &["drain"]);
+        // A burst is found, and nothing else of it is judged.
+        let judged = ["fail_if", "require", "baseline", "html", "resume"];
+        let of_loads = below(&["Search"], &["max_load", "back_to_back"], &judged);
+        search
+            .mut_arg("resume", |arg| arg.conflicts_with_all(of_the_record))
+            .mut_arg("back_to_back", |arg| arg.conflicts_with_all(of_loads))
+    }
 }
 
 fn budgets() -> String {
     let budget = |algorithm: AlgorithmPlan| match algorithm.default_budget() {
         Some(budget) => format!("{} {budget:?}", algorithm.name()),
-        None => format!("{} none", algorithm.name()),
+        None => format!("{} no limit", algorithm.name()),
     };
     format!(
         "Stop when the trials, each with its waits, took this long together [default: {}]",
@@ -244,7 +217,7 @@ Examples:
 
 /// Offer one load for one duration, and count what comes back.
 #[derive(Args, Debug)]
-#[command(after_help = TRIAL_EXAMPLES, after_long_help = format!("{TRIAL_EXAMPLES}\n\n{}\n\n{}", targets(), arrivals()))]
+#[command(after_help = TRIAL_EXAMPLES, after_long_help = format!("{TRIAL_EXAMPLES}\n\n{TARGETS}\n\n{}\n\n{UNITS}", arrivals()))]
 pub(crate) struct TrialArgs {
     /// What to measure, such as udp://HOST:PORT or sim:consistent.
     #[arg(required_unless_present = "scenario")]
@@ -285,8 +258,8 @@ pub(crate) struct TrafficArgs {
     /// Size of the Ethernet frame with its checksum, instead of --packet.
     #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
-    /// What is sent to a udp:// target: hex:c0de{tag:4}, text:PING\r\n, or a file (a capture, or bytes) [default: packets that say
-    /// whose they are].
+    /// What is sent to a udp:// target: hex:c0de{tag:4}, text:PING\r\n, or a file (a capture, or bytes) [default: Dropline's own
+    /// 16-byte header].
     #[arg(long, value_name = "PAYLOAD", conflicts_with_all = ["packet", "frame"])]
     pub(crate) payload: Option<String>,
     /// What comes back: echo, any, none, or by commas what is where in a reply, such as tag@2,refused@0=05 [default:
@@ -428,6 +401,40 @@ impl Requirement {
         match self {
             Self::Narrow => ResultWord::Narrow,
             Self::Regular => ResultWord::Regular,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::command::Cli;
+
+    /// The flags that a flag of `search` excludes.
+    fn excluded(flag: &str) -> Vec<String> {
+        let all = Cli::as_typed();
+        let search = all.find_subcommand("search").expect("a verb");
+        let arg = search.get_arguments().find(|arg| arg.get_id() == flag).expect("a flag");
+        search.get_arg_conflicts_with(arg).iter().map(|arg| arg.get_id().to_string()).collect()
+    }
+
+    #[test]
+    fn what_the_record_keeps_is_not_asked_anew_and_a_search_for_bursts_judges_no_loads() {
+        let (resume, bursts) = (excluded("resume"), excluded("back_to_back"));
+        let has = |all: &[String], one: &str| all.iter().any(|id| id == one);
+        for of_the_record in ["goal", "level", "max_load", "repeat", "mdr_phases", "arrival", "seed", "drain"]
+        {
+            assert!(has(&resume, of_the_record), "{of_the_record}: {resume:?}");
+        }
+        for free in ["target", "budget", "max_trials", "send", "slices", "patience", "html", "fail_if"] {
+            assert!(!has(&resume, free), "{free}: {resume:?}");
+        }
+        for judges in
+            ["goal", "budget", "max_trials", "warm_up", "fail_if", "require", "baseline", "html", "resume"]
+        {
+            assert!(has(&bursts, judges), "{judges}: {bursts:?}");
+        }
+        for of_a_burst in ["max_load", "seed", "frame", "output"] {
+            assert!(!has(&bursts, of_a_burst), "{of_a_burst}: {bursts:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::DONE;
 use crate::output as out;
 use clap::{Args, ValueEnum};
 use dropline_archive::whole_file;
-use dropline_distributions::export::Held;
+use dropline_distributions::export::ExportedFile;
 use dropline_failure::Failure;
 use dropline_targets::flowgraph::Events;
 use std::io::BufWriter;
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         }
         ExportFormat::Openmetrics => held(args)?.openmetrics()?,
         ExportFormat::Schema => {
-            Held::read(&args.record)?;
+            ExportedFile::read(&args.record)?;
             dropline_record::schema::line_schema()
         }
     };
@@ -95,8 +95,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
 }
 
 /// The record, and a note of what of it is left out.
-fn held(args: &ExportArgs) -> Result<Held, Failure> {
-    let held = Held::read(&args.record)?;
+fn held(args: &ExportArgs) -> Result<ExportedFile, Failure> {
+    let held = ExportedFile::read(&args.record)?;
     held.left_out().iter().for_each(|text| note!("! {text}"));
     Ok(held)
 }

@@ -22,7 +22,10 @@ use std::path::PathBuf;
     after_help = "\
 Examples:
   dropline fleet keys --listen 127.0.0.1:4222 \\
-      keys west-1 west-2"
+      keys west-1 west-2
+  dropline fleet grant --key keys/issuer.nk \\
+      --agent west-1 --target 192.0.2.0/24 \\
+      --max-pps 100000 > west-1.grant"
 )]
 pub(crate) struct FleetVerbArgs {
     #[command(subcommand)]
@@ -72,7 +75,13 @@ pub(crate) struct KeysArgs {
 /// What is granted.
 #[derive(Args, Debug)]
 #[command(
-    override_usage = "dropline fleet grant --key FILE --agent NAME\n                     --target RANGE --max-pps N [OPTIONS]"
+    override_usage = "dropline fleet grant --key FILE --agent NAME\n                     --target RANGE --max-pps N [OPTIONS]",
+    after_help = "\
+Examples:
+  dropline fleet keys keys west-1
+  dropline fleet grant --key keys/issuer.nk \\
+      --agent west-1 --target 192.0.2.0/24 \\
+      --max-pps 100000 --for 8h > west-1.grant"
 )]
 pub(crate) struct GrantArgs {
     /// The issuer's key, as dropline fleet keys writes it (issuer.nk).

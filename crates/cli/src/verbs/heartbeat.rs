@@ -1,10 +1,13 @@
 //! `dropline heartbeat`: an aggregator, who sends to it, and who watches it. A file a verb.
 
+#[cfg(feature = "studies")]
 mod cost;
+#[cfg(feature = "studies")]
 mod reliability;
 mod report;
 mod send;
 mod serve;
+#[cfg(feature = "studies")]
 mod study;
 mod watch;
 
@@ -12,9 +15,14 @@ use clap::{Args, Subcommand};
 use dropline_aggregator::wire::VARIABLES;
 use dropline_failure::Failure;
 
-/// Serve, send, read, watch and study heartbeats of 64 variables.
+/// Serve, send, read and watch heartbeats of 64 variables.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(after_help = "\
+Examples:
+  dropline heartbeat serve &
+  dropline heartbeat send 127.0.0.1:9060 --once
+  dropline heartbeat report 127.0.0.1:9060")]
 pub(crate) struct HeartbeatArgs {
     #[command(subcommand)]
     verb: HeartbeatVerb,
@@ -26,7 +34,9 @@ enum HeartbeatVerb {
     Send(send::HeartbeatSendArgs),
     Report(report::HeartbeatReportArgs),
     Watch(watch::HeartbeatWatchArgs),
+    #[cfg(feature = "studies")]
     Cost(cost::HeartbeatCostArgs),
+    #[cfg(feature = "studies")]
     Reliability(reliability::HeartbeatReliabilityArgs),
 }
 
@@ -36,7 +46,9 @@ pub(crate) fn run(args: &HeartbeatArgs) -> Result<u8, Failure> {
         HeartbeatVerb::Send(args) => send::run(args),
         HeartbeatVerb::Report(args) => report::run(args),
         HeartbeatVerb::Watch(args) => watch::run(args),
+        #[cfg(feature = "studies")]
         HeartbeatVerb::Cost(args) => cost::run(args),
+        #[cfg(feature = "studies")]
         HeartbeatVerb::Reliability(args) => reliability::run(args),
     }
 }

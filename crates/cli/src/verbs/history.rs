@@ -11,7 +11,7 @@ use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_record::AddedWord;
 use dropline_trial::number_of;
-use dropline_verbs::history::{self, HistoryFormat, Keeping, Wanted};
+use dropline_verbs::history::{self, HistoryFormat, Keeping, WantedRecords};
 
 pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
     match &args.verb {
@@ -95,8 +95,8 @@ fn export(args: &HistoryExportArgs) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-fn wanted(args: &WantedArgs) -> Result<Wanted, Failure> {
-    let wanted = Wanted::default().since(args.since.as_deref())?.until(args.until.as_deref())?;
+fn wanted(args: &WantedArgs) -> Result<WantedRecords, Failure> {
+    let wanted = WantedRecords::default().since(args.since.as_deref())?.until(args.until.as_deref())?;
     let mut wanted = wanted.labelled(&args.label)?.goal(args.goal.as_deref())?;
     wanted.target.clone_from(&args.target);
     wanted.kind.clone_from(&args.kind);

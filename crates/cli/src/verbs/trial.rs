@@ -12,7 +12,7 @@ use crate::signals::INTERRUPTED;
 use crate::{output as out, plan};
 use dropline_failure::Failure;
 use dropline_targets::background::Background;
-use dropline_verbs::fail_if::Checked;
+use dropline_verbs::fail_if::CheckedCondition;
 use dropline_verbs::search::Finished;
 use dropline_verbs::validity;
 
@@ -35,14 +35,14 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     drop(background);
     let Finished { record, failure } = done?;
-    let checked: Vec<Checked> = fail_if.iter().map(|condition| condition.hold(&record)).collect();
+    let checked: Vec<CheckedCondition> = fail_if.iter().map(|condition| condition.hold(&record)).collect();
     if args.keep.json {
         out::print_json(&object(&record, &checked))?;
     } else {
         out::print_painted(&dropline_report::text(&record, style_of(args.keep.told)))?;
         print_where_it_is(&record, &output, style_of(args.keep.told).width)?;
     }
-    let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
+    let met: Vec<&CheckedCondition> = checked.iter().filter(|checked| checked.failed).collect();
     met.iter().for_each(|checked| note!("{}", checked.text));
     if let Some(failure) = failure {
         return Err(failure);

@@ -3,7 +3,7 @@
 //! Its latency is a whole number of microseconds with the fraction cut off, or of nanoseconds with `-N`. The table
 //! ends at `-h`'s limit: what was longer stands in `# Histogram Overflows`, and `# Total` leaves it out.
 
-use super::course::Course;
+use super::order::OrderTaker;
 use super::{ImportError, Imported, guessed, last_if_cut};
 use dropline_stats::{Above, Counted, Event, Meaning, Rounding};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(super) fn looks(head: &str) -> bool {
 /// If a row has another number of columns, or the table does not add up to its own total.
 pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
     let mut table = Table::default();
-    let mut values: BTreeMap<u64, (BTreeMap<i64, u64>, Course)> = BTreeMap::new();
+    let mut values: BTreeMap<u64, (BTreeMap<i64, u64>, OrderTaker)> = BTreeMap::new();
     let cut = last_if_cut(text);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());

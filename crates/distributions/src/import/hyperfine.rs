@@ -1,6 +1,6 @@
 //! hyperfine's `--export-json`: how long each run of each command took, in seconds.
 
-use super::course::Course;
+use super::order::OrderTaker;
 use super::{ImportError, Imported};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::number_of;
@@ -49,7 +49,7 @@ fn imported(benchmark: Benchmark) -> Result<Imported, ImportError> {
     }
     let meaning =
         Meaning { unit_ns: 1_000_000, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
-    let mut course = Course::default();
+    let mut course = OrderTaker::default();
     let ticks = times.iter().map(|time| (time * 1e9).round() as i64).inspect(|&tick| course.add(tick));
     let counted = Counted::ticks(meaning, ticks.map(|tick| (tick, 1)), None)?;
     let order = course.finish(meaning)?;

@@ -1,6 +1,6 @@
 //! Decimal values, counted as they were written.
 
-use super::course::{Course, cell, width};
+use super::order::{OrderTaker, cell, width};
 use super::{ImportError, Imported, guessed};
 use dropline_stats::counted::LARGEST_TICK;
 use dropline_stats::{CountError, Counted, Meaning};
@@ -110,7 +110,7 @@ pub(super) struct Values {
     merged: bool,
     pub(super) count: u64,
     /// In the order in which they came; `None` once one came several times over.
-    course: Option<Course>,
+    course: Option<OrderTaker>,
 }
 
 impl Default for Values {
@@ -121,7 +121,7 @@ impl Default for Values {
             ticks: BTreeMap::new(),
             merged: false,
             count: 0,
-            course: Some(Course::default()),
+            course: Some(OrderTaker::default()),
         }
     }
 }

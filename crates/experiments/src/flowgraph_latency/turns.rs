@@ -4,18 +4,18 @@ use super::cell::{Cell, WEIGHED};
 use super::ran::{PATIENCE, Ran};
 use dropline_failure::Failure;
 use dropline_targets::flowgraph::Settings;
-use dropline_targets::flowgraph::bench::{Standing, Turn};
+use dropline_targets::flowgraph::bench::{RunningProgram, Turn};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use std::sync::atomic::AtomicBool;
 
 /// Performs all turns of a block's cells, each time in an order of chance; a run each, summed over its turns.
 pub(super) fn take(cells: &[Cell], run: u32, stop: &AtomicBool) -> Result<Vec<Ran>, Failure> {
-    let mut programs: Vec<(Standing, Turn)> = Vec::new();
+    let mut programs: Vec<(RunningProgram, Turn)> = Vec::new();
     for cell in cells {
         let target = cell.target();
         let settings = Settings::parse(target.strip_prefix("flowgraph:").unwrap_or(&target))?;
-        programs.push((Standing::start(settings)?, Turn::default()));
+        programs.push((RunningProgram::start(settings)?, Turn::default()));
     }
     let system = WEIGHED.iter().position(|system| cells.iter().any(|cell| cell.system == *system));
     let seed = u64::from(run) << 8 | system.unwrap_or(0) as u64;

@@ -4,7 +4,7 @@ use super::Account;
 use crate::heartbeat_cost::program;
 use crate::heartbeat_cost::server::cpu_ns;
 use dropline_aggregator::wire::PACKET_BYTES;
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::datagrams::Outbox;
 use dropline_traffic::{Farewell, Signal, Started, TargetSocket, start_with_us};

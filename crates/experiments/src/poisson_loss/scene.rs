@@ -2,7 +2,7 @@
 
 use super::observed::{Observed, PAYLOAD};
 use super::row::{Layout, Row};
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::{ClientProcesses, ClientReply, Seat};
 use std::io::{BufRead as _, BufReader};

@@ -2,7 +2,7 @@
 
 use super::observed::Numbers;
 use super::stated::{CALIDNS, DNSPERF, DNSPERF_PLAIN, MEMCASLAP, RESPERF, Rival, WRK};
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::{Farewell, Started, start_with_us};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Who looks for changes, and what each found in a history.
 
 use super::histories::{BEFORE, EVENTFUL, History, Kind, LATER, QUIET, UNSEEN};
-use dropline_stats::trend::{Trend, Wanted};
+use dropline_stats::trend::{Trend, WantedEffect};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(super) const ASKED: [usize; 7] = [2, 3, 5, 8, 13, 20, 30];
 /// Sizes of steps, in thousandths.
 pub(super) const SIZES: [u32; 4] = [5, 10, 20, 30];
 /// A change of any size is one here.
-const WANTED: Wanted = Wanted { smallest_effect: 0.01, more_is_better: true };
+const WANTED: WantedEffect = WantedEffect { smallest_effect: 0.01, more_is_better: true };
 
 /// Who looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! One turn of one program: started, waited for, and what it counted.
 
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_distributions::import::cyclictest_json;
 use dropline_failure::Failure;
 use dropline_record::CaveatLine;

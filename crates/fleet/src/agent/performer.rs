@@ -2,7 +2,7 @@
 
 use super::{FIRST_LEASE, Settings, Shared};
 use crate::bus::{Bus, ask, bytes_of};
-use crate::grant::{self, Asked, Bound, Ceiling, Duty, Grant, Signed};
+use crate::grant::{self, AskedTraffic, Bound, Ceiling, Duty, Grant, Signed};
 use crate::wire::{self, Answer, Arm, Failed, MovingLine, Open, Ready, Told};
 use dropline_failure::Failure;
 use dropline_record::{ProfileLine, Purpose, TrialLine};
@@ -399,7 +399,7 @@ impl Session {
         let Datagram { packets, bits } = self.datagram;
         let (pps, bps) = (pps * packets as f64, pps * bits as f64);
         let now = dropline_archive::clock::now_s();
-        let asked = Asked { target, what, pps, bps, duration, now };
+        let asked = AskedTraffic { target, what, pps, bps, duration, now };
         let by = |grant: Option<&Grant>| grant::check(&asked, grant, ceiling);
         let mut found = self.grants.first().map_or_else(|| by(None), |first| by(Some(first)));
         for grant in self.grants.iter().skip(1) {

@@ -4,7 +4,7 @@ mod name;
 
 use super::Meaning::{Answered, Failed, Refused};
 use super::pattern::{Pattern, PatternError};
-use super::{Class, Origin, Protocol, Request, Said, Unlike, class, u16_at};
+use super::{Class, Origin, Protocol, ReplyMeaning, Request, Unlike, class, u16_at};
 use name::{behind_name, write_name};
 use std::fmt;
 
@@ -292,7 +292,7 @@ impl Questions {
         }
     }
 
-    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
         let (Some(flags), Some(questions)) = (u16_at(reply, FLAGS_AT), u16_at(reply, QUESTIONS_AT)) else {
             return Err(Unlike::Truncated);
         };
@@ -312,8 +312,8 @@ impl Questions {
         let may_lack_it = CLASSES[class].meaning != Answered;
         let behind = |from| match records(reply, from) {
             // One that says that it is cut may be so anywhere.
-            Err(Unlike::Truncated) if class == TRUNCATED => Ok(Said::Class(class)),
-            walked if reply.len() <= self.longest_reply() => walked.map(|()| Said::Class(class)),
+            Err(Unlike::Truncated) if class == TRUNCATED => Ok(ReplyMeaning::Class(class)),
+            walked if reply.len() <= self.longest_reply() => walked.map(|()| ReplyMeaning::Class(class)),
             _ => Err(Unlike::Extended),
         };
         match questions {

@@ -3,7 +3,7 @@
 use super::Meaning::{Answered, Failed};
 use super::parts::Part;
 use super::pattern::{Pattern, PatternError};
-use super::{Class, Protocol, Request, Said, Unlike, class, u16_at};
+use super::{Class, Protocol, ReplyMeaning, Request, Unlike, class, u16_at};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol =
@@ -98,11 +98,11 @@ impl Requests {
         bytes.extend(b"\r\n");
     }
 
-    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
         let said = reply.get(FRAME_BYTES..).ok_or(Unlike::Truncated)?;
         let number = u16_at(reply, PART_AT).ok_or(Unlike::Truncated)?;
         let of = u16_at(reply, PARTS_AT).ok_or(Unlike::Truncated)?;
-        let part = |whole| Said::Part(Part { number, of, bytes: said.len(), whole });
+        let part = |whole| ReplyMeaning::Part(Part { number, of, bytes: said.len(), whole });
         match number {
             _ if number >= of => return Err(Unlike::Changed),
             0 => {}
@@ -118,7 +118,7 @@ impl Requests {
             found if found < bytes && of == 1 => Err(Unlike::Truncated),
             found if found == bytes => {
                 let ends = CLASSES[class].name != "hit" || said.ends_with(b"\r\nEND\r\n");
-                if ends { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
+                if ends { Ok(ReplyMeaning::Class(class)) } else { Err(Unlike::Changed) }
             }
             _ => Ok(part(Some((class, bytes)))),
         }
@@ -173,10 +173,10 @@ mod tests {
         gets.write(Request::of_one_stream(65_536 + 13), &mut asked);
         assert_eq!(asked, framed(13, 0, 1, "get key9\r\n"), "the tenth key's turn");
         let said = |text| gets.judge(Request::of_one_stream(65_536 + 13), &framed(13, 0, 1, text));
-        assert_eq!(said("VALUE key9 0 2\r\nab\r\nEND\r\n"), Ok(Said::Class(0)));
+        assert_eq!(said("VALUE key9 0 2\r\nab\r\nEND\r\n"), Ok(ReplyMeaning::Class(0)));
         assert_eq!(said("VALUE key8 0 2\r\nab\r\nEND\r\n"), Err(Unlike::Changed));
-        assert_eq!(said("END\r\n"), Ok(Said::Class(1)));
-        assert_eq!(said("SERVER_ERROR out of memory\r\n"), Ok(Said::Class(4)));
+        assert_eq!(said("END\r\n"), Ok(ReplyMeaning::Class(1)));
+        assert_eq!(said("SERVER_ERROR out of memory\r\n"), Ok(ReplyMeaning::Class(4)));
         assert_eq!((said("STORED\r\n"), said("VALUE")), (Err(Unlike::Changed), Err(Unlike::Truncated)));
         assert_eq!(said("VALUE key9 0 2\r\nab\r\n"), Err(Unlike::Truncated), "its end is missing");
         assert_eq!(
@@ -193,7 +193,9 @@ mod tests {
     #[test]
     fn further_datagrams_of_an_answer_are_parts_of_it() {
         let gets = Requests::get("k").unwrap();
-        let of = |number, said: &str, whole| Ok(Said::Part(Part { number, of: 3, bytes: said.len(), whole }));
+        let of = |number, said: &str, whole| {
+            Ok(ReplyMeaning::Part(Part { number, of: 3, bytes: said.len(), whole }))
+        };
         let judge = |number, said| gets.judge(Request::of_one_stream(5), &framed(5, number, 3, said));
         assert_eq!(judge(1, "whatever"), of(1, "whatever", None));
         let first = "VALUE k 0 3000\r\nab";
@@ -216,10 +218,13 @@ mod tests {
         let text = String::from_utf8(asked[FRAME_BYTES..].to_vec()).unwrap();
         let (head, value) = text.split_once("\r\n").unwrap();
         assert_eq!((head, value.len()), ("set k 0 0 30", 32));
-        assert_eq!(sets.judge(Request::of_one_stream(1), &framed(1, 0, 1, "STORED\r\n")), Ok(Said::Class(2)));
+        assert_eq!(
+            sets.judge(Request::of_one_stream(1), &framed(1, 0, 1, "STORED\r\n")),
+            Ok(ReplyMeaning::Class(2))
+        );
         assert_eq!(
             sets.judge(Request::of_one_stream(1), &framed(1, 0, 1, "NOT_STORED\r\n")),
-            Ok(Said::Class(3))
+            Ok(ReplyMeaning::Class(3))
         );
     }
 

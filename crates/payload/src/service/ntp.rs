@@ -1,7 +1,7 @@
 //! NTP, version 4 (RFC 5905 §7.3): client's requests, and a server's replies.
 
 use super::Meaning::{Answered, Failed, Refused};
-use super::{Class, Protocol, Said, Unlike, class, u64_at};
+use super::{Class, Protocol, ReplyMeaning, Unlike, class, u64_at};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol = Protocol { name: "NTP", scheme: "ntp://", port: 123, classes: &CLASSES };
@@ -41,7 +41,7 @@ pub(super) fn token(reply: &[u8]) -> Option<u64> {
     (reply.first()? & 7 == SERVER).then(|| u64_at(reply, ORIGIN_AT))?
 }
 
-pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
+pub(super) fn judge(reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
     match reply.len() {
         ..BYTES => return Err(Unlike::Truncated),
         BYTES => {}
@@ -59,7 +59,7 @@ pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
     };
     // A time that was never set is not one (RFC 5905 §8).
     let is_set = class != TIME || u64_at(reply, TRANSMITTED_AT) != Some(0);
-    if is_set { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
+    if is_set { Ok(ReplyMeaning::Class(class)) } else { Err(Unlike::Changed) }
 }
 
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn name(reply: &[u8]) -> &'static str {
-        let Ok(Said::Class(at)) = judge(reply) else { panic!("{:?}", judge(reply)) };
+        let Ok(ReplyMeaning::Class(at)) = judge(reply) else { panic!("{:?}", judge(reply)) };
         CLASSES[at].name
     }
 

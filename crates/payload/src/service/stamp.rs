@@ -1,7 +1,7 @@
 //! STAMP, the simple two-way active measurement protocol (RFC 8762), unauthenticated; replies of TWAMP-Light too.
 
 use super::Meaning::Answered;
-use super::{Class, Protocol, Said, Unlike, class, u32_at};
+use super::{Class, Protocol, ReplyMeaning, Unlike, class, u32_at};
 use std::time::Duration;
 
 /// Its place in the table of protocols.
@@ -40,7 +40,7 @@ pub(super) fn token(reply: &[u8]) -> Option<u64> {
     is_answer.then_some(number.into())
 }
 
-pub(super) fn judge(number: u64, reply: &[u8]) -> Result<Said, Unlike> {
+pub(super) fn judge(number: u64, reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
     let class = match reply.len() {
         ..TWAMP_BYTES => return Err(Unlike::Truncated),
         TWAMP_BYTES..BYTES => 1,
@@ -50,7 +50,11 @@ pub(super) fn judge(number: u64, reply: &[u8]) -> Result<Said, Unlike> {
     };
     // Number, time and estimate come back as they were.
     let asked = &request(number)[..ESTIMATE_AT + 2];
-    if reply[SENDERS_NUMBER_AT..].starts_with(asked) { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
+    if reply[SENDERS_NUMBER_AT..].starts_with(asked) {
+        Ok(ReplyMeaning::Class(class))
+    } else {
+        Err(Unlike::Changed)
+    }
 }
 
 /// How a session-reflector numbers its packets (RFC 8762 §4.3).
@@ -154,7 +158,10 @@ mod tests {
         }
         let mut stateless = request(7);
         reflect(&mut stateless, None, came, leaves);
-        assert_eq!((stateless[..4] == 7_u32.to_be_bytes(), judge(7, &stateless)), (true, Ok(Said::Class(0))));
+        assert_eq!(
+            (stateless[..4] == 7_u32.to_be_bytes(), judge(7, &stateless)),
+            (true, Ok(ReplyMeaning::Class(0)))
+        );
         assert!(!is_request(&request(7)[..43]), "its answer would be longer");
     }
 
@@ -170,7 +177,10 @@ mod tests {
     #[test]
     fn a_reflector_that_numbers_by_itself_still_says_whose_packet_it_answers() {
         let bytes = reflected(0x12_3456_789a);
-        assert_eq!((token(&bytes), judge(0x12_3456_789a, &bytes)), (Some(0x3456_789a), Ok(Said::Class(0))));
+        assert_eq!(
+            (token(&bytes), judge(0x12_3456_789a, &bytes)),
+            (Some(0x3456_789a), Ok(ReplyMeaning::Class(0)))
+        );
         assert_eq!(judge(0x13_3456_789a, &bytes), Err(Unlike::Changed), "of another time");
         let longer = [&bytes[..], &[0; 100]].concat();
         assert_eq!(judge(0x12_3456_789a, &longer), Err(Unlike::Extended));
@@ -179,7 +189,7 @@ mod tests {
     #[test]
     fn a_shorter_reply_is_one_of_twamp_light_or_cut() {
         let bytes = reflected(7);
-        assert_eq!(judge(7, &bytes[..41]), Ok(Said::Class(1)));
+        assert_eq!(judge(7, &bytes[..41]), Ok(ReplyMeaning::Class(1)));
         assert_eq!(judge(7, &bytes[..40]), Err(Unlike::Truncated));
         assert_eq!(token(&bytes[..37]), None);
     }

@@ -1,7 +1,7 @@
 //! STUN's binding request (RFC 8489): which address do you see?
 
 use super::Meaning::{Answered, Failed, Refused};
-use super::{Class, Protocol, Said, Unlike, class, u16_at, u32_at, u64_at};
+use super::{Class, Protocol, ReplyMeaning, Unlike, class, u16_at, u32_at, u64_at};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol = Protocol { name: "STUN", scheme: "stun://", port: 3478, classes: &CLASSES };
@@ -47,7 +47,7 @@ pub(super) fn token(reply: &[u8]) -> Option<u64> {
     (is_reply && is_ours).then(|| u64_at(reply, NUMBER_AT))?
 }
 
-pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
+pub(super) fn judge(reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
     let length = usize::from(u16_at(reply, 2).ok_or(Unlike::Truncated)?);
     let attributes = reply.get(HEADER_BYTES..).ok_or(Unlike::Truncated)?;
     match attributes.len() {
@@ -63,20 +63,20 @@ pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
         let value = rest.get(4..4 + length).ok_or(Unlike::Changed)?;
         match kind {
             MAPPED_ADDRESS | XOR_MAPPED_ADDRESS if !is_error && is_address(value) => {
-                return Ok(Said::Class(0));
+                return Ok(ReplyMeaning::Class(0));
             }
             MAPPED_ADDRESS | XOR_MAPPED_ADDRESS if !is_error => return Err(Unlike::Changed),
             ERROR_CODE if is_error => {
                 let code = value.get(2..4).ok_or(Unlike::Changed)?;
                 let code = u16::from(code[0] & 7) * 100 + u16::from(code[1]);
-                return Ok(Said::Class(if code == UNAUTHENTICATED { 3 } else { 2 }));
+                return Ok(ReplyMeaning::Class(if code == UNAUTHENTICATED { 3 } else { 2 }));
             }
             _ => {}
         }
         // Attributes begin at multiples of four bytes; the last one may lack what fills it up.
         rest = rest.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Ok(Said::Class(if is_error { 2 } else { 1 }))
+    Ok(ReplyMeaning::Class(if is_error { 2 } else { 1 }))
 }
 
 /// Family, port and as many bytes as an address of it has (§14.1).
@@ -102,16 +102,16 @@ mod tests {
     #[test]
     fn an_address_is_found_behind_other_attributes() {
         let bytes = reply(SUCCESS, &[&SOFTWARE[..], &ADDRESS].concat());
-        assert_eq!((token(&bytes), judge(&bytes)), (Some(77), Ok(Said::Class(0))));
-        assert_eq!(judge(&reply(SUCCESS, &SOFTWARE)), Ok(Said::Class(1)));
+        assert_eq!((token(&bytes), judge(&bytes)), (Some(77), Ok(ReplyMeaning::Class(0))));
+        assert_eq!(judge(&reply(SUCCESS, &SOFTWARE)), Ok(ReplyMeaning::Class(1)));
     }
 
     #[test]
     fn an_error_says_whether_a_name_is_wanted() {
         let code = |class: u8, number: u8| reply(ERROR, &[0, 9, 0, 4, 0, 0, class, number]);
-        assert_eq!(judge(&code(4, 1)), Ok(Said::Class(3)));
-        assert_eq!(judge(&code(4, 20)), Ok(Said::Class(2)));
-        assert_eq!(judge(&reply(ERROR, &[])), Ok(Said::Class(2)));
+        assert_eq!(judge(&code(4, 1)), Ok(ReplyMeaning::Class(3)));
+        assert_eq!(judge(&code(4, 20)), Ok(ReplyMeaning::Class(2)));
+        assert_eq!(judge(&reply(ERROR, &[])), Ok(ReplyMeaning::Class(2)));
         assert_eq!(judge(&reply(ERROR, &[0, 9, 0, 0])), Err(Unlike::Changed));
     }
 

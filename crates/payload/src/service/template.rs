@@ -13,7 +13,7 @@ pub use capture::{Capture, CaptureError, Datagram};
 pub use words::TemplateError;
 
 use super::Meaning::{Answered, Failed, Refused};
-use super::{Class, Protocol, Request, Said, Unlike, class};
+use super::{Class, Protocol, ReplyMeaning, Request, Unlike, class};
 use field::{Field, Kind};
 use reply::{Matching, Replies};
 use std::fmt;
@@ -205,15 +205,15 @@ impl Template {
         }
     }
 
-    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
         match self.replies.matching {
             Matching::Echo { .. } => self.judge_echo(request, reply),
-            _ => self.replies.judge(reply).map(Said::Class),
+            _ => self.replies.judge(reply).map(ReplyMeaning::Class),
         }
     }
 
     /// As it was sent, but for its time and what hangs on that.
-    fn judge_echo(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
+    fn judge_echo(&self, request: Request, reply: &[u8]) -> Result<ReplyMeaning, Unlike> {
         let mut sent = Vec::with_capacity(self.longest_request());
         self.write(request, || 0, &mut sent);
         match reply.len() {
@@ -234,7 +234,7 @@ impl Template {
             }
             complete(&self.payloads[0], &mut sent);
         }
-        if reply == sent { Ok(Said::Class(0)) } else { Err(Unlike::Changed) }
+        if reply == sent { Ok(ReplyMeaning::Class(0)) } else { Err(Unlike::Changed) }
     }
 
     fn lengths(&self) -> impl Iterator<Item = usize> {

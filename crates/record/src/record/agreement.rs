@@ -141,7 +141,7 @@ fn of_bursts(record: &Record, result: &ResultLine) -> Result<(), String> {
     same("its header", "the number of goals", result.goals.len(), "a search for bursts", 0)?;
     of_times(record, result)?;
     interrupted(record, result)?;
-    let is_going_on = result.ended_by != Some(EndWord::Done);
+    let is_going_on = result.ended_by != EndWord::Done;
     let again = BackToBackLine::of(&record.header, &record.trials, is_going_on);
     let is_same = match (&result.back_to_back, &again) {
         (Some(kept), Some(again)) => {
@@ -177,7 +177,7 @@ fn interrupted(record: &Record, result: &ResultLine) -> Result<(), String> {
         (EndWord::is_failure as fn(EndWord) -> bool, is_broken, "its caveats say"),
         (is_stopped, result.interrupted, "interrupted says"),
     ] {
-        if result.ended_by.is_some_and(|by| is_so(by) != is_said) {
+        if is_so(result.ended_by) != is_said {
             let by = serde_json::to_string(&result.ended_by).unwrap_or_default();
             return Err(format!("itself: ended_by is {by}, and {says} otherwise"));
         }

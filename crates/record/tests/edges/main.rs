@@ -73,7 +73,8 @@ fn answered(trials: &[(u64, u64)], answer: &Value) -> Record {
     let answer: AnswerLine = serde_json::from_value(whole).unwrap();
     let seconds = trials.len() as f64;
     let result = json!({
-        "goals": [answer], "trial_seconds": seconds, "elapsed_s": seconds, "interrupted": false, "caveats": [],
+        "goals": [answer], "trial_seconds": seconds, "elapsed_s": seconds, "interrupted": false,
+        "ended_by": "done", "caveats": [],
     });
     let result: ResultLine = serde_json::from_value(result).unwrap();
     record.result = Some(result);

@@ -1,8 +1,8 @@
 //! Why packets were lost: a part of a trial's page.
 
 use super::figure::figures;
+use crate::doubt_words::{Standing, lack_words};
 use crate::explained::{change_words, facts};
-use crate::lacks::{Standing, lack_words};
 use crate::plot::{self, Plot, Room};
 use crate::prose::sentence_case;
 use dropline_record::explanation::Lack;

@@ -3,8 +3,8 @@
 use crate::number::{self, Loads, percent, seconds};
 use crate::prose::{self, sentence_case};
 use crate::search_summary::{self, SearchSummary};
-use crate::standing::recorded_words;
 use crate::traffic;
+use crate::verdict_word::recorded_words;
 use dropline_record::{Environment, Part, Record};
 use maud::{Markup, html};
 

@@ -5,7 +5,7 @@ use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
 use crate::prose::{counts, sentence_case};
 use crate::search_summary::{Piece, SearchSummary, width};
-use crate::standing::recorded_words;
+use crate::verdict_word::recorded_words;
 use dropline_record::CaveatLine;
 use maud::{Markup, html};
 

@@ -32,7 +32,7 @@ pub struct ListPage<'a> {
     /// What is not listed, and why.
     pub left_out: &'a [LeftOutLine],
     /// What a reader asked for, who can ask; `None` of files.
-    pub asked: Option<&'a Asked>,
+    pub asked: Option<&'a AskedRecords>,
 }
 
 /// A record on it.
@@ -48,7 +48,7 @@ pub struct ListedRecord<'a> {
 
 /// Which records a reader asked for, as it was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedRecords {
     /// Part of the target.
     pub target: String,
     /// The goal.
@@ -65,7 +65,7 @@ pub struct Asked {
     pub wrong: Option<String>,
 }
 
-impl Asked {
+impl AskedRecords {
     /// What was said, by name.
     fn said(&self) -> Vec<(&str, &str)> {
         let all = [
@@ -117,7 +117,7 @@ pub fn list_html(page: &ListPage<'_>) -> String {
 }
 
 /// What a reader may ask for.
-fn form(asked: &Asked, here: Here<'_>) -> Markup {
+fn form(asked: &AskedRecords, here: Here<'_>) -> Markup {
     let field = |name: &str, words: &str, value: &str, kind: &str, example: &str| {
         html! { label { (words) input type=(kind) name=(name) value=(value) placeholder=(example) autocomplete="off"; } }
     };

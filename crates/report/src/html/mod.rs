@@ -22,11 +22,11 @@ mod trials;
 pub use compared::compared_html;
 pub use compared_searches::compared_searches_html;
 pub use fit::fit_html;
-pub use history::{Asked, ListPage, ListedRecord, list_html, said_html, trend_list_html};
+pub use history::{AskedRecords, ListPage, ListedRecord, list_html, said_html, trend_list_html};
 pub use links::{
     COMPARED, Here, PageHead, TRENDS, list_page, record_page, says_it_is_of, trend_page, value_of, within,
 };
-pub use study::{Graph, study_html, study_page, study_with_curves_html};
+pub use study::{Graph, study_page, study_with_curves_html};
 pub use trends::trends_html;
 
 use crate::plot::{self, Plot, Room};

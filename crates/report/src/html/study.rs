@@ -21,13 +21,8 @@ pub struct Graph {
     pub time_axis: u32,
 }
 
-/// An experiment as one page: title, paragraphs, tables, caveats, graphs.
-pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
-    study_page(study, graphs, &[], &[])
-}
-
-/// As [`study_html`], with plots of how often intervals held the true value above its tables, and with distributions
-/// and their plots at its end.
+/// An experiment as one page: title, paragraphs, plots of how often intervals held the true value, tables, caveats, graphs,
+/// and distributions with their plots.
 pub fn study_page(study: &Study, graphs: &[Graph], fits: &[Fit], calibrations: &[Calibration]) -> String {
     let calibrated: Vec<Plot> = calibrations.iter().filter_map(plot::calibration).collect();
     page(study, &calibrated, &plots(graphs), fits)

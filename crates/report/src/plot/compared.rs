@@ -20,7 +20,7 @@ const FAR: f64 = 3.0;
 
 /// All plots that the comparison bears.
 pub(crate) fn compared(compared: &Compared) -> Vec<Plot> {
-    let plots = [super::both::both(compared), shift(compared), tails(compared), heat(compared)];
+    let plots = [super::two_histograms::both(compared), shift(compared), tails(compared), heat(compared)];
     plots.into_iter().flatten().collect()
 }
 

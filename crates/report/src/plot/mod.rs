@@ -3,10 +3,8 @@
 pub(crate) mod canvas;
 pub(crate) mod scale;
 
-mod alone;
 mod axes;
 mod backlog;
-mod both;
 mod burst;
 mod calibration;
 mod chart;
@@ -25,8 +23,10 @@ mod remedies;
 mod search_time;
 mod slices;
 mod spans;
-mod together;
+mod standalone_style;
 mod trend;
+mod two_histograms;
+mod two_searches;
 mod whole_range;
 
 pub use calibration::{Calibration, CalibrationLine};
@@ -50,8 +50,8 @@ pub(crate) use questions::questions;
 pub(crate) use remedies::remedies;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
-pub(crate) use together::together;
 pub(crate) use trend::trend;
+pub(crate) use two_searches::together;
 pub(crate) use whole_range::{delay_by_load, forwarded};
 
 use crate::number::Loads;
@@ -118,7 +118,8 @@ impl Room {
 impl Plot {
     /// The wide drawing as a file of its own; what would turn its text round is replaced.
     pub(crate) fn file(&self) -> String {
-        printable(&self.wide.svg("plot", &self.title, &self.desc, Some(alone::style())).0).into_owned()
+        printable(&self.wide.svg("plot", &self.title, &self.desc, Some(standalone_style::style())).0)
+            .into_owned()
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Numbers, Plot, Reading, Room, apart, apart_words, trial_words};
 use crate::number::{self, Loads, percent, percent_of, seconds};
 use crate::prose::{labelled, sentence_case};
 use crate::search_summary::{SearchSummary, relative_width};
-use crate::standing::Standing;
+use crate::verdict_word::Standing;
 use dropline_record::TrialLine;
 use steps::{Step, steps};
 

@@ -3,7 +3,7 @@
 use super::goal_words::loss_words;
 use super::{Piece, SearchSummary};
 use crate::number;
-use crate::standing::Standing;
+use crate::verdict_word::Standing;
 use dropline_record::{AnswerLine, Purpose, TrialLine};
 
 /// An interval from less than this share of its upper end has no middle that is worth a headline.

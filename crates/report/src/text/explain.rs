@@ -2,8 +2,8 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use super::search::head;
+use crate::doubt_words::{Standing, lack_words};
 use crate::explained::{change_words, facts, interval, sentence, verdict_words};
-use crate::lacks::{Standing, lack_words};
 use crate::number::count;
 use crate::prose::counts;
 use crate::style::{Ink, Style};

@@ -2,8 +2,8 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::search_summary::{self, SearchSummary};
-use crate::standing::recorded_words;
 use crate::style::Ink;
+use crate::verdict_word::recorded_words;
 use crate::{directions, number, traffic};
 use dropline_record::{Record, TrialLine};
 

@@ -114,7 +114,7 @@ impl Made {
             }
         }
         record.result = Some(ResultLine {
-            ended_by: None,
+            ended_by: dropline_record::EndWord::Done,
             back_to_back: None,
             loss_curve: Vec::new(),
             goals: answers,

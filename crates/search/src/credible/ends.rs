@@ -1,12 +1,12 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
-use super::bets::Bets;
 use super::constants::ends::{
     AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
 };
 use super::constants::model::DEEPEST;
 use super::monotone::{Monotone, Possible};
-use crate::moments::{FAR, are_about};
+use super::monotone_bounds::Bets;
+use crate::bad_moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 use std::time::Duration;

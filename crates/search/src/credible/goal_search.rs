@@ -15,7 +15,7 @@ use super::ends::Shown;
 use super::first_load::FirstLoad;
 use super::freshness::Run;
 use super::is_zero_loss;
-use super::locate::{Locate, Place};
+use super::locate::{LoadGuess, Locate};
 use super::model::Evidence;
 use super::monotone::Possible;
 use super::particles::Particles;
@@ -130,7 +130,7 @@ impl GoalSearch {
     pub(super) fn next_trial(&self, left: usize) -> Option<TrialInput> {
         let load = match &self.stage {
             Stage::Locating(locate, _) => match locate.place() {
-                Place::Open(load) => self.first_again(locate, left).unwrap_or(load),
+                LoadGuess::Open(load) => self.first_again(locate, left).unwrap_or(load),
                 _ => return None,
             },
             Stage::Weighing(cloud) => {
@@ -185,10 +185,10 @@ impl GoalSearch {
                 let near = |one: &Evidence| one.loss_ratio() <= FAR_WHILE_LOCATING || one.is_far();
                 seen.extend(evidence.filter(near));
                 match locate.place() {
-                    Place::Open(_) => {}
-                    Place::Near(load) => self.begin_weighing((load, load)),
-                    Place::AtMaximum => self.rise(),
-                    Place::BelowMinimum => self.stage = Stage::BelowMinimum,
+                    LoadGuess::Open(_) => {}
+                    LoadGuess::Near(load) => self.begin_weighing((load, load)),
+                    LoadGuess::AtMaximum => self.rise(),
+                    LoadGuess::BelowMinimum => self.stage = Stage::BelowMinimum,
                 }
             }
             Stage::Weighing(cloud) => {

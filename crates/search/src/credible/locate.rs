@@ -7,7 +7,7 @@ use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 
 /// What the first trials come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum LoadGuess {
     /// Not known yet; this load next.
     Open(Rate),
     /// Near this load.
@@ -61,19 +61,19 @@ impl Locate {
     }
 
     /// What is known, and what to try.
-    pub(super) fn place(&self) -> Place {
-        let Some(last) = self.seen.last() else { return Place::Open(self.start) };
+    pub(super) fn place(&self) -> LoadGuess {
+        let Some(last) = self.seen.last() else { return LoadGuess::Open(self.start) };
         if LITTLE <= last.loss && last.loss <= DEEP {
-            return Place::Near(last.load);
+            return LoadGuess::Near(last.load);
         }
         let good = self.seen.iter().filter(|seen| seen.loss < LITTLE).map(|seen| seen.load).max();
         let bad = self.lowest_deep(|load| good.is_none_or(|good| load > good));
         match (good, bad) {
-            _ if self.seen.len() >= MOST => Place::Near(last.load),
+            _ if self.seen.len() >= MOST => LoadGuess::Near(last.load),
             (Some(good), None) if good == self.range.max() => self.at_maximum(),
             (Some(good), bad) => self.up_from(good, bad),
             (None, Some(_)) => self.down(),
-            (None, None) => Place::Near(last.load),
+            (None, None) => LoadGuess::Near(last.load),
         }
     }
 
@@ -85,30 +85,30 @@ impl Locate {
         self.deep().map(|seen| seen.load).filter(|&load| counts(load)).min()
     }
 
-    fn at_maximum(&self) -> Place {
+    fn at_maximum(&self) -> LoadGuess {
         let tried: Vec<&Seen> = self.seen.iter().filter(|seen| seen.load == self.range.max()).collect();
         let clean = tried.iter().filter(|seen| seen.loss == 0.0).count();
         match clean {
-            _ if clean >= AT_AN_END => Place::AtMaximum,
+            _ if clean >= AT_AN_END => LoadGuess::AtMaximum,
             // Something is lost here: a matter for the model.
-            _ if tried.len() >= AT_AN_END => Place::Near(self.range.max()),
-            _ => Place::Open(self.range.max()),
+            _ if tried.len() >= AT_AN_END => LoadGuess::Near(self.range.max()),
+            _ => LoadGuess::Open(self.range.max()),
         }
     }
 
-    fn down(&self) -> Place {
+    fn down(&self) -> LoadGuess {
         let min = self.range.min();
         if self.seen.iter().filter(|seen| seen.load == min).count() >= AT_AN_END {
-            return Place::BelowMinimum;
+            return LoadGuess::BelowMinimum;
         }
         let heavy = self.deep().filter(|seen| seen.loss > HEAVY).count();
         if heavy >= HEAVY_FAILURES || self.seen.len() >= FAILURES {
-            return Place::Open(min);
+            return LoadGuess::Open(min);
         }
         // What came through is no step down for what fails otherwise than by overload.
         match (self.deep().count() >= CREEPS, self.deep().map(|seen| seen.load.as_pps()).reduce(f64::min)) {
-            (true, Some(lowest)) => Place::Open(self.load(0.5 * lowest)),
-            _ => Place::Open(self.load(self.slowest())),
+            (true, Some(lowest)) => LoadGuess::Open(self.load(0.5 * lowest)),
+            _ => LoadGuess::Open(self.load(self.slowest())),
         }
     }
 
@@ -117,25 +117,25 @@ impl Locate {
         self.deep().map(|seen| seen.load.as_pps() * (1.0 - seen.loss)).fold(f64::INFINITY, f64::min)
     }
 
-    fn up_from(&self, good: Rate, bad: Option<Rate>) -> Place {
+    fn up_from(&self, good: Rate, bad: Option<Rate>) -> LoadGuess {
         let steps = self.seen.iter().filter(|seen| seen.loss < LITTLE).count() as i32 - 1;
         let next = good.as_pps() * (1.0 + STEP * libm::pow(3.0, f64::from(steps.min(6))));
-        let Some(bad) = bad else { return Place::Open(self.load(next)) };
+        let Some(bad) = bad else { return LoadGuess::Open(self.load(next)) };
         let slowest = self.slowest();
         if LEADS * good.as_pps() < slowest && LEADS * slowest < bad.as_pps() {
-            return Place::Open(self.load(slowest));
+            return LoadGuess::Open(self.load(slowest));
         }
         let tries: Vec<&Seen> = self.deep().filter(|seen| seen.load == bad).collect();
         let breaks = tries.iter().any(|seen| seen.loss > HEAVY);
         let near = if breaks { NEAR_A_STEP } else { NEAR };
         if bad.as_pps() < good.as_pps() * near {
             // One that lost a little more than it should may have met a slow moment.
-            return if breaks || tries.len() >= 2 { Place::Near(bad) } else { Place::Open(bad) };
+            return if breaks || tries.len() >= 2 { LoadGuess::Near(bad) } else { LoadGuess::Open(bad) };
         }
         let middle = libm::sqrt(good.as_pps() * bad.as_pps());
         // Small steps are for a knee that what came through has shown to be near.
         let is_lost = LEADS * slowest < good.as_pps();
-        Place::Open(self.load(if is_lost { middle } else { next.min(middle) }))
+        LoadGuess::Open(self.load(if is_lost { middle } else { next.min(middle) }))
     }
 
     fn load(&self, pps: f64) -> Rate {
@@ -164,7 +164,7 @@ mod tests {
             locate.record(&Trial { offered, forwarded, ..Trial::new(number, input, 1) });
         }
         match locate.place() {
-            Place::Open(load) => load.as_millipps() / 1_000_000,
+            LoadGuess::Open(load) => load.as_millipps() / 1_000_000,
             other => panic!("{other:?}"),
         }
     }

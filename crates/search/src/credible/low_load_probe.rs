@@ -16,12 +16,12 @@ pub(super) struct LowLoadProbe {
     /// Losses at one load before it is believed.
     losses: usize,
     /// From the highest down.
-    places: Vec<Place>,
+    places: Vec<ProbedLoad>,
 }
 
 /// A load that is probed.
 #[derive(Debug)]
-struct Place {
+struct ProbedLoad {
     load: Rate,
     /// Nothing was lost the last time.
     clean: bool,
@@ -41,8 +41,8 @@ impl LowLoadProbe {
     ) -> Self {
         let duration = duration.mul_f64(LENGTH).max(Duration::from_nanos(1));
         let loads = SHARES.iter().filter_map(|share| Rate::pps(lower.as_pps() * share).ok());
-        let place = |load| Place { load, clean: false, borne: false, lossy: Vec::new() };
-        let places: Vec<Place> = loads.filter(|&load| load >= min).map(place).collect();
+        let place = |load| ProbedLoad { load, clean: false, borne: false, lossy: Vec::new() };
+        let places: Vec<ProbedLoad> = loads.filter(|&load| load >= min).map(place).collect();
         let often = places.iter().any(|place| expected(TrialInput { load: place.load, duration }) > EXPECTED);
         let losses = if often { LOSSES_WHERE_EXPECTED } else { LOSSES };
         Self { duration, losses, places }

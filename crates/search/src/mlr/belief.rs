@@ -4,8 +4,8 @@
 //! where that is and how steep the rise is are unknown, and weighed by how well they explain the trials.
 
 use super::evidence::Evidence;
+use super::next_step::{NextStep, SHARED};
 use super::view::{Sighting, View};
-use super::wish::{SHARED, Wish};
 use super::{Class, close_enough};
 use dropline_trial::Rate;
 
@@ -16,7 +16,7 @@ pub(super) fn pair(
     hint: f64,
     upper: Option<Rate>,
     wanted: &[usize],
-) -> Option<Wish> {
+) -> Option<NextStep> {
     let View { mlr, goal, width, unit, .. } = *view;
     let grid = &mlr.grid;
     let steps = width / unit;
@@ -36,7 +36,7 @@ pub(super) fn pair(
     let again = (untried.0 + untried.1) as f64;
     let ceiling = upper.map_or(grid.last(), |upper| grid.index(upper));
     let middle = belief.crossing();
-    let mut best: Option<(f64, Wish)> = None;
+    let mut best: Option<(f64, NextStep)> = None;
     for low in middle.saturating_sub(3 * steps)..=middle + 2 * steps {
         let (low, high) = (low * unit, low * unit + width);
         if high > ceiling || !close_enough(goal, grid.load(low), grid.load(high)) {
@@ -45,7 +45,7 @@ pub(super) fn pair(
         let odds = belief.odds((low / unit, prospect(low)), (high / unit, prospect(high)));
         let cost = odds.trials + (1.0 - odds.both) * again;
         if odds.both > 0.01 && best.is_none_or(|best| cost < best.0) {
-            let wish = Wish::Prove { lower: Some((low, odds.lower)), upper: Some((high, odds.upper)) };
+            let wish = NextStep::Prove { lower: Some((low, odds.lower)), upper: Some((high, odds.upper)) };
             best = Some((cost, wish));
         }
     }

@@ -1,7 +1,7 @@
 //! Which trial next: look with short trials where loss counts point, then prove two loads to be bounds.
 
+use super::next_step::NextStep;
 use super::view::View;
-use super::wish::Wish;
 use super::{Class, Mlr, belief, close_enough, strict};
 use crate::{GoalResult, Irregular};
 use dropline_trial::{Ratio, TrialInput};
@@ -35,12 +35,12 @@ impl Mlr {
             };
             let (chance, choice) = match self.wish(index, &wanted) {
                 None => continue,
-                Some(Wish::Look(load)) => return Some(at(load, goal.initial_trial_duration, "look")),
-                Some(Wish::Try(load, duration)) => {
+                Some(NextStep::Look(load)) => return Some(at(load, goal.initial_trial_duration, "look")),
+                Some(NextStep::Try(load, duration)) => {
                     wanted.push(load);
                     (0.0, at(load, duration, "prove"))
                 }
-                Some(Wish::Prove { lower, upper }) => {
+                Some(NextStep::Prove { lower, upper }) => {
                     wanted.extend(lower.iter().chain(&upper).map(|bound| bound.0));
                     let open =
                         |load: &(usize, f64)| self.class(index, self.grid.load(load.0)) == Class::Undecided;
@@ -59,7 +59,7 @@ impl Mlr {
     }
 
     /// What this goal would try; `None` when it has its answer.
-    fn wish(&self, index: usize, wanted: &[usize]) -> Option<Wish> {
+    fn wish(&self, index: usize, wanted: &[usize]) -> Option<NextStep> {
         let goal = &self.goals[index];
         let (lower, upper) = self.relevant(index);
         if self.result(index, lower, upper) != GoalResult::Irregular(Irregular::Unfinished) {
@@ -67,11 +67,11 @@ impl Mlr {
         }
         let view = View::new(self, index, lower, upper);
         if !view.has_maximum() {
-            return Some(Wish::Look(self.grid.last()));
+            return Some(NextStep::Look(self.grid.last()));
         }
         let even = |index| Some((index, 0.5));
         let prove = |lower: Option<usize>, upper: Option<usize>| {
-            Some(Wish::Prove { lower: lower.and_then(even), upper: upper.and_then(even) })
+            Some(NextStep::Prove { lower: lower.and_then(even), upper: upper.and_then(even) })
         };
         let below = view.below();
         let Some(above) = view.above() else { return prove(below.map(|rung| rung.index), None) };
@@ -80,10 +80,10 @@ impl Mlr {
         }
         let repeats = goal.exceed_ratio > Ratio::ZERO;
         if repeats && view.is_surprising(above) {
-            return Some(Wish::Look(above.index));
+            return Some(NextStep::Look(above.index));
         }
         if let Some(load) = view.stride() {
-            return Some(Wish::Look(load));
+            return Some(NextStep::Look(load));
         }
         if let Some(safe) = below.filter(|below| view.is_lost() && below.class == Class::Undecided) {
             return prove(Some(safe.index), None);
@@ -101,7 +101,7 @@ impl Mlr {
         }
         let apart = below.is_none_or(|below| !close_enough(goal, below.load, above.load));
         match view.between(above).filter(|_| apart) {
-            Some(load) => Some(Wish::Look(load)),
+            Some(load) => Some(NextStep::Look(load)),
             None => prove(below.map(|rung| rung.index), Some(above.index)),
         }
     }

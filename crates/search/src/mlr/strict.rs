@@ -3,8 +3,8 @@
 //! Loss by chance shows the sooner the longer a trial is, so the longest trials are kept for loads that are
 //! likely to pass them, and loads that are likely to fail are tried with as short ones as show it.
 
+use super::next_step::{NextStep, SHARED};
 use super::view::{Glance, Rung, View};
-use super::wish::{SHARED, Wish};
 use super::{Class, close_enough};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const WORTH: f64 = 8.0;
 
 /// What to try next for a goal that one bad trial decides: one of two loads that are most cheaply proved to be
 /// its bounds.
-pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[usize]) -> Option<Wish> {
+pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[usize]) -> Option<NextStep> {
     let View { mlr, goal, width, unit, .. } = *view;
     let grid = &mlr.grid;
     let steps = width / unit;
@@ -60,7 +60,7 @@ pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[usize]) -> Op
         if !proved_high && (proved_low || easy) { (high, seconds) } else { (low, lengths.cautious(low)) };
     let duration =
         if seconds >= lengths.full { goal.trial_duration } else { Duration::from_secs_f64(seconds) };
-    Some(Wish::Try(load, duration))
+    Some(NextStep::Try(load, duration))
 }
 
 /// How long a trial may be, in seconds, and what it costs.

@@ -116,13 +116,7 @@ fn a_target_that_is_slow_for_its_first_seconds_is_not_said_to_stay_so() {
                 let (outcome, caveats) =
                     search(overhead, seed, |pps, seconds, now| (pps - limit(now)) * seconds);
                 let is_said = caveats.iter().any(|caveat| {
-                    matches!(
-                        caveat,
-                        Caveat::Drift { .. }
-                            | Caveat::WarmUp { .. }
-                            | Caveat::TwoStates { .. }
-                            | Caveat::DependentTrials { .. }
-                    )
+                    matches!(caveat, Caveat::Drift { .. } | Caveat::WarmUp { .. } | Caveat::TwoStates { .. })
                 });
                 assert!(
                     is_said || !is_wrong(&outcome, LIMIT),

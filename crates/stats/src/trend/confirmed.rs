@@ -1,6 +1,6 @@
 //! A change that was measured again: what the fresh values say of it.
 
-use super::{Sized, Trend, Wanted};
+use super::{SizedChange, Trend, WantedEffect};
 use crate::compare::Verdict;
 use crate::sample::{deviation, mean};
 use crate::special::student_quantile;
@@ -37,7 +37,7 @@ impl Confirmed {
     ///
     /// # Panics
     /// If a value is not above zero.
-    pub fn of(fresh: &[f64], against: Against<'_>, trend: &Trend, wanted: Wanted) -> Option<Self> {
+    pub fn of(fresh: &[f64], against: Against<'_>, trend: &Trend, wanted: WantedEffect) -> Option<Self> {
         let logs = |values: &[f64]| {
             assert!(values.iter().all(|value| *value > 0.0), "values are above zero");
             values.iter().map(|value| value.ln()).collect::<Vec<_>>()
@@ -59,7 +59,7 @@ impl Confirmed {
         let beside = if let Against::Good(good) = against { apart(good) } else { 0.0 };
         let scatter = trend.scatter.max(apart(fresh)).max(beside);
         let half = student_quantile(freedom, 0.975) * scatter * variance.sqrt();
-        let Sized { size, low, high, verdict } = Sized::of(level(fresh)? - other, half, wanted);
+        let SizedChange { size, low, high, verdict } = SizedChange::of(level(fresh)? - other, half, wanted);
         Some(Self { size, size_low: low, size_high: high, verdict })
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::trend::Night;
 
-    const WANTED: Wanted = Wanted { smallest_effect: 0.02, more_is_better: true };
+    const WANTED: WantedEffect = WantedEffect { smallest_effect: 0.02, more_is_better: true };
 
     /// Twenty nights that scatter by a hundredth, and three of a level a tenth lower.
     fn trend() -> Trend {

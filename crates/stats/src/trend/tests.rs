@@ -6,7 +6,7 @@ use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
 
-const WANTED: Wanted = Wanted { smallest_effect: 0.01, more_is_better: true };
+const WANTED: WantedEffect = WantedEffect { smallest_effect: 0.01, more_is_better: true };
 /// Histories a rule is tried on.
 const HISTORIES: u64 = 30;
 
@@ -77,7 +77,7 @@ fn a_step_is_found_with_its_night_its_size_and_a_verdict() {
 fn which_way_is_better_is_asked_and_a_change_that_does_not_matter_is_equivalent() {
     let nights = stepped(white(3, 200), 100, -0.05);
     let of = |smallest_effect, more_is_better| {
-        Trend::of(&nights, Wanted { smallest_effect, more_is_better }).unwrap().changes[0].verdict
+        Trend::of(&nights, WantedEffect { smallest_effect, more_is_better }).unwrap().changes[0].verdict
     };
     assert_eq!(of(0.01, true), Verdict::Regressed);
     assert_eq!(of(0.01, false), Verdict::Improved);

@@ -2,10 +2,10 @@
 
 pub mod answer;
 mod program;
-mod standing;
+mod running;
 mod traced;
 
-pub use standing::{Standing, Turn};
+pub use running::{RunningProgram, Turn};
 
 use crate::flowgraph::graph::{GRANULARITY, Graph, Topology};
 use crate::flowgraph::program::Recorders;

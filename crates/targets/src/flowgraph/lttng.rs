@@ -1,7 +1,7 @@
 //! LTTng as the recorder: a session of user space, made and ended by us. No kernel module, no root.
 
 use crate::ProgramFile;
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::{Farewell, Signal, Started, start_with_us};
 use std::ffi::OsString;

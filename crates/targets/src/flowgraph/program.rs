@@ -2,9 +2,9 @@
 
 use super::summary::{self, Ending};
 use super::{Collected, Collector, LttngSession, Names, Recording, Settings, recorded};
-use crate::said::Said;
+use crate::child_output::Said;
 use crate::{Opening, ProgramFile};
-use dropline_archive::held::Scratch;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_passage::CorrelatorSettings as Meaning;
 use dropline_trace::TraceEvent;

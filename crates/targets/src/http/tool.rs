@@ -3,8 +3,8 @@
 use super::attempts::{Asked, Attempt, Told};
 use super::stillness::Stillness;
 use crate::Opening;
-use dropline_archive::held::Scratch;
 use dropline_archive::reading;
+use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_printable::lines;
 use dropline_traffic::{Farewell, Signal, Started, start_with_us};

@@ -34,7 +34,7 @@ struct Local {
 }
 
 /// Where a thread stands.
-enum Place {
+enum ThreadRing {
     /// It wrote nothing yet.
     New,
     /// It has a ring.
@@ -48,7 +48,7 @@ enum Place {
 }
 
 thread_local! {
-    static PLACE: UnsafeCell<Place> = const { UnsafeCell::new(Place::New) };
+    static PLACE: UnsafeCell<ThreadRing> = const { UnsafeCell::new(ThreadRing::New) };
 }
 
 /// Whether a tracepoint has anything to do: one load where there is no session, two more where there is one.
@@ -77,7 +77,7 @@ pub(crate) fn write(kind: Kind, pipe: u32, n: u64, extra: u64) {
         // SAFETY: the cell is this thread's, nothing below calls back into a tracepoint, and the reference ends
         // here: there is one at a time.
         let place = unsafe { &mut *place.get() };
-        if let Place::Home(local) = place {
+        if let ThreadRing::Home(local) = place {
             let ticks = local.clock.ticks();
             local.writer.write(TraceEvent { ticks, kind, pipe, n, extra });
         } else {
@@ -128,23 +128,23 @@ fn look_at(from: &'static AtomicU32, to: &'static AtomicU32) -> Result<(), ()> {
 
 /// An event of a thread that has not a ring alone; its first one finds it a place.
 #[cold]
-fn settle(place: &mut Place, kind: Kind, pipe: u32, n: u64, extra: u64) {
-    if let Place::New = place {
+fn settle(place: &mut ThreadRing, kind: Kind, pipe: u32, n: u64, extra: u64) {
+    if let ThreadRing::New = place {
         let Some(found) = place_of_a_thread() else { return };
         *place = found;
     }
     match place {
-        Place::Home(local) | Place::Both(local, _) => {
+        ThreadRing::Home(local) | ThreadRing::Both(local, _) => {
             local.writer.write(TraceEvent { ticks: local.clock.ticks(), kind, pipe, n, extra });
         }
-        Place::Homeless(head) => drop(head.homeless.fetch_add(1, Ordering::Relaxed)),
-        Place::Away(_) => {}
-        Place::New => unreachable!("it has just been given a place"),
+        ThreadRing::Homeless(head) => drop(head.homeless.fetch_add(1, Ordering::Relaxed)),
+        ThreadRing::Away(_) => {}
+        ThreadRing::New => unreachable!("it has just been given a place"),
     }
     let lttng = match place {
-        Place::Both(_, provider) | Place::Away(provider) => Some(&*provider),
-        Place::Homeless(_) => PROVIDER.get(),
-        Place::Home(_) | Place::New => None,
+        ThreadRing::Both(_, provider) | ThreadRing::Away(provider) => Some(&*provider),
+        ThreadRing::Homeless(_) => PROVIDER.get(),
+        ThreadRing::Home(_) | ThreadRing::New => None,
     };
     if let Some(provider) = lttng {
         provider.write(kind, pipe, n, extra);
@@ -152,20 +152,20 @@ fn settle(place: &mut Place, kind: Kind, pipe: u32, n: u64, extra: u64) {
 }
 
 /// A ring that nobody writes to, or none; `None` while nothing records.
-fn place_of_a_thread() -> Option<Place> {
+fn place_of_a_thread() -> Option<ThreadRing> {
     let region = region();
     let provider = PROVIDER.get().copied();
-    let Some(region) = region else { return provider.map(Place::Away) };
+    let Some(region) = region else { return provider.map(ThreadRing::Away) };
     let head = region.head();
     if head.recording.load(Ordering::Relaxed) == 0 {
         return None;
     }
-    let Some(ring) = take_ring(region) else { return Some(Place::Homeless(head)) };
+    let Some(ring) = take_ring(region) else { return Some(ThreadRing::Homeless(head)) };
     LEASE.with(|lease| lease.0.set(Some(ring)));
     let local = Local { writer: region.ring(ring).writer(), clock: region.clock() };
     Some(match provider {
-        Some(provider) => Place::Both(local, provider),
-        None => Place::Home(local),
+        Some(provider) => ThreadRing::Both(local, provider),
+        None => ThreadRing::Home(local),
     })
 }
 
@@ -192,7 +192,7 @@ impl Drop for Lease {
         let (Some(ring), Some(region)) = (self.0.get(), REGION.get()) else { return };
         let _ = PLACE.try_with(|place| {
             // SAFETY: as in `write`; a tracepoint in a later destructor finds no ring and takes none.
-            unsafe { *place.get() = Place::Homeless(region.head()) };
+            unsafe { *place.get() = ThreadRing::Homeless(region.head()) };
         });
         region.counters(ring).taken.store(0, Ordering::Release);
     }

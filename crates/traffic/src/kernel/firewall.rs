@@ -1,7 +1,7 @@
 //! Asking for the ruleset of nftables.
 
+use super::look_error::seen;
 use super::netlink::Netlink;
-use super::seen::seen;
 use dropline_netrules::message::Request;
 use dropline_netrules::ruleset::{self, Ruleset};
 use std::io;

@@ -1,6 +1,6 @@
 //! The namespaces between two programs: pairs of interfaces lead from one to the next.
 
-use super::seen::seen;
+use super::look_error::seen;
 use super::view::View;
 use dropline_account::Way;
 use dropline_netrules::links::Link;

@@ -1,8 +1,8 @@
 //! Programs of the kernel (BPF), and actions of traffic control, at the interfaces of a way: nobody can tell where they send
 //! packets.
 
+use super::look_error::seen;
 use super::redirects::filters;
-use super::seen::seen;
 use super::view::View;
 use crate::sys::programs_at;
 use dropline_netrules::redirects::not_known;

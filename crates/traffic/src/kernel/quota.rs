@@ -32,7 +32,7 @@ enum Version {
 }
 
 /// Which version, and where its directory of a process is.
-type Place = (Version, PathBuf);
+type QuotaFiles = (Version, PathBuf);
 
 impl Quotas {
     /// Those of this very process.
@@ -76,7 +76,7 @@ impl Quotas {
 }
 
 impl Quota {
-    fn read((version, directory): &Place) -> Option<Self> {
+    fn read((version, directory): &QuotaFiles) -> Option<Self> {
         let text = |name: &str| read_to_string(directory.join(name)).ok();
         let (runtime_us, period_us) = match version {
             Version::One => limit_1(&text("cpu.cfs_quota_us")?, &text("cpu.cfs_period_us")?),
@@ -99,7 +99,7 @@ pub(crate) fn no_real_time_here() -> bool {
 
 /// The directories of a process's control groups that may limit its CPU time, each with those above it. `groups` is
 /// `/proc/PID/cgroup`, `mounts` `/proc/self/mountinfo`.
-fn places(groups: &str, mounts: &str) -> Vec<Place> {
+fn places(groups: &str, mounts: &str) -> Vec<QuotaFiles> {
     let mut found = Vec::new();
     for line in groups.lines() {
         // Number, controllers, path.

@@ -2,8 +2,8 @@
 //! holds sockets here.
 
 use super::links;
+use super::look_error::seen;
 use super::netlink::Netlink;
-use super::seen::seen;
 use dropline_netrules::links::Link;
 use dropline_netrules::message::Message;
 use dropline_netrules::redirects;

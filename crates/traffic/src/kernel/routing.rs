@@ -2,8 +2,8 @@
 //! or type of service. What such a rule does to packets is asked of the kernel itself.
 
 use super::links;
+use super::look_error::seen;
 use super::netlink::Netlink;
-use super::seen::seen;
 use dropline_netrules::routes::{Flow, Route};
 use dropline_netrules::routing_rule::{Rule, table_name};
 use std::io;

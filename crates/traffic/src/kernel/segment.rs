@@ -1,8 +1,8 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
-use super::passed::Passed;
 use super::path;
 use super::view::View;
+use super::way_passed::Passed;
 use crate::error::Detour;
 use dropline_netrules::bridging::{Astray, Bridge};
 use dropline_netrules::firewall::Seat;

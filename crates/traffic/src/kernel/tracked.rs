@@ -1,6 +1,6 @@
 //! Asking for entries of connection tracking.
 
-use super::seen::seen;
+use super::look_error::seen;
 use super::view::View;
 use dropline_netrules::tracked::{asked, leads};
 use std::io;

@@ -1,7 +1,7 @@
 //! Asking for policies of IPsec (XFRM).
 
+use super::look_error::seen;
 use super::netlink::Netlink;
-use super::seen::seen;
 use dropline_netrules::transforms::{policies, transforms};
 use std::io;
 use std::net::IpAddr;

@@ -1,8 +1,8 @@
 //! Who uses an interface: whose packets frames of a trial would be among, and where they would be led on.
 
 use super::links;
+use super::look_error::seen;
 use super::path::{add_all_others, number};
-use super::seen::seen;
 use super::view::View;
 use dropline_netrules::firewall::Seat;
 use dropline_netrules::links::{Link, Qdisc, Side};
@@ -23,7 +23,7 @@ pub struct Usage {
 }
 
 /// An interface: its namespace and its number there.
-type Place = (usize, u32);
+type LinkPlace = (usize, u32);
 
 /// All namespaces that this user may enter; the first is that of the interface.
 struct Machine {
@@ -106,7 +106,7 @@ impl Machine {
 
     /// What frames of an interface share with others: what it is a part of, what is on it, what it is on, and what is on that; each
     /// with how they stand to one another.
-    fn stack(&mut self, own: Place) -> BTreeMap<Place, &'static str> {
+    fn stack(&mut self, own: LinkPlace) -> BTreeMap<LinkPlace, &'static str> {
         let mut found = BTreeMap::new();
         let mut queue = vec![(own, "")];
         while let Some((place, relation)) = queue.pop() {
@@ -130,7 +130,7 @@ impl Machine {
     }
 
     /// The interface that one is on.
-    fn below(&mut self, (at, index): Place) -> Option<Place> {
+    fn below(&mut self, (at, index): LinkPlace) -> Option<LinkPlace> {
         let link = self.link((at, index))?;
         if let Some(by) = link.carried_by.filter(|&by| by != 0) {
             return Some((at, by));
@@ -144,18 +144,18 @@ impl Machine {
     }
 
     /// The interfaces that are on one, wherever they are.
-    fn above(&mut self, place: Place) -> Vec<Place> {
+    fn above(&mut self, place: LinkPlace) -> Vec<LinkPlace> {
         let may_be =
             |link: &Link| !is_pair(link) && (link.other == Some(place.1) || link.carried_by == Some(place.1));
         let spaces = self.links.iter().enumerate();
         let near = spaces.flat_map(|(at, links)| {
             links.iter().filter(|link| may_be(link)).map(move |link| (at, link.index))
         });
-        let near: Vec<Place> = near.collect();
+        let near: Vec<LinkPlace> = near.collect();
         near.into_iter().filter(|&one| self.below(one) == Some(place)).collect()
     }
 
-    fn link(&self, (at, index): Place) -> Option<&Link> {
+    fn link(&self, (at, index): LinkPlace) -> Option<&Link> {
         self.links[at].iter().find(|link| link.index == index)
     }
 

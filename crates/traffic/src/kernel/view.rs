@@ -1,12 +1,12 @@
 //! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
 
 use super::firewall;
+use super::legacy_tables;
 use super::links;
+use super::look_error::seen;
 use super::netlink::Netlink;
-use super::older;
 use super::redirects;
 use super::routing;
-use super::seen::seen;
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
 use dropline_netrules::bridging::Entry;
@@ -286,8 +286,8 @@ impl View {
     /// If it could not be looked at.
     pub(crate) fn firewall(&mut self) -> io::Result<Firewall> {
         let rules = self.rules()?;
-        let older = match older::are_there() {
-            true => seen(self.inside(older::tables))?.transpose()?.flatten(),
+        let older = match legacy_tables::are_there() {
+            true => seen(self.inside(legacy_tables::tables))?.transpose()?.flatten(),
             false => Some(Vec::new()),
         };
         Ok(Firewall { rules, older })

@@ -6,7 +6,7 @@ use crate::send::requests::{Asked, Requests};
 use crate::send::spread::Spread;
 use dropline_payload::Verdict;
 use dropline_payload::service::parts::Part;
-use dropline_payload::service::{Origin, Said, Unlike};
+use dropline_payload::service::{Origin, ReplyMeaning, Unlike};
 
 /// How replies are read.
 #[derive(Clone, Copy)]
@@ -127,8 +127,8 @@ fn hear_service(requests: &Requests<'_>, bytes: &[u8], stream: usize, sent_below
     };
     match asked {
         Asked::Now { index, request } => match service.judge(request, bytes) {
-            Ok(Said::Class(class)) => Heard::Reply { index, class, origin: service.origin(bytes) },
-            Ok(Said::Part(part)) => Heard::Part { index, part },
+            Ok(ReplyMeaning::Class(class)) => Heard::Reply { index, class, origin: service.origin(bytes) },
+            Ok(ReplyMeaning::Part(part)) => Heard::Part { index, part },
             Err(unlike) => Heard::Different { difference: unlike.into(), index: Some(index) },
         },
         Asked::Before => Heard::Late,

@@ -1,6 +1,6 @@
 //! The threads of a responder and what they share: socket, queue, counts.
 
-use super::manners::{Manners, is_one, may_be_sender};
+use super::rate_limits::{RateLimits, is_one, may_be_sender};
 use super::sessions::Sessions;
 use super::settings::{Responder, ResponderCounts};
 use super::tally::Tally;
@@ -38,7 +38,7 @@ pub(crate) struct Workers {
 #[derive(Debug)]
 struct Book {
     tally: Tally,
-    manners: Manners,
+    manners: RateLimits,
     sessions: Sessions,
 }
 
@@ -135,7 +135,7 @@ impl Workers {
             counters: Counters::default(),
             book: Mutex::new(Book {
                 tally: Tally::default(),
-                manners: Manners::new(address),
+                manners: RateLimits::new(address),
                 sessions: Sessions::default(),
             }),
             queue: Mutex::default(),

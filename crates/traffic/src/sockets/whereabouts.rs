@@ -3,13 +3,13 @@
 use super::consented::Consented;
 use super::flows::Flows;
 use crate::error::{Detour, NoLeash};
+use crate::kernel::look_error::seen;
 use crate::kernel::namespaces::{process_in, tables_that_show};
-use crate::kernel::passed::Passed;
-use crate::kernel::seen::seen;
 use crate::kernel::segment;
 use crate::kernel::segment::Gap;
 use crate::kernel::transforms::transforming;
 use crate::kernel::view::View;
+use crate::kernel::way_passed::Passed;
 use dropline_netrules::firewall::Seat;
 use dropline_netrules::routes::{Flow, Route};
 use dropline_netrules::visit::{By, Tuple};

@@ -12,6 +12,7 @@ use crate::packet::content::Content;
 use crate::packet::received_set::ReceivedSet;
 use crate::packet::sampling::Sampling;
 use crate::packet::stamps::Stamps;
+use crate::packet::together::Together;
 use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
 use crate::placement::interruptions::Interruptions;
@@ -30,6 +31,7 @@ use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops
 use crate::target::Reply;
 use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Departed, PacketTimes, TargetActivity, TrialInput};
+use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -240,13 +242,7 @@ impl Exchange {
         let sending: Vec<_> = sending.into_iter().map(|sender| (sender, schedules())).collect();
 
         let together = setup.options.together.as_ref();
-        let epoch = match together {
-            Some(together) => together.starter.ready().ok_or(UdpError::Interrupted)?,
-            None => {
-                let soon = Instant::now() + LEAD;
-                self.interruptions.as_ref().map_or(soon, |heard| heard.best_start(soon, input.load))
-            }
-        };
+        let epoch = start(together, self.interruptions.as_ref(), input)?;
         let (progress, clock_step) = (setup.progress.as_deref(), setup.options.clock_step);
         let flight = TrialState::new(epoch, sending.len(), &self.stamps, &setup.stop, progress, clock_step);
         let flight = flight.until(astray).leased(together.map(|together| &*together.lease));
@@ -258,36 +254,52 @@ impl Exchange {
         if let Some(asking) = &mut self.asking {
             asking.had_their_turn(had_their_turn);
         }
-        let (sent, received) = moved?;
+        let (mut sent, received) = moved?;
         if let (Some(together), Some(late_ns)) = (together, sent.first_late_ns) {
             together.starter.left(Duration::from_nanos(late_ns));
         }
-        if flight.is_stopped() && sent.offered == 0 {
-            return Err(UdpError::Interrupted);
-        }
-        let received = match (sent.error, received) {
-            (Some(error), _) | (None, Err(error)) => return Err(setup.meaning(error, sent.offered)),
-            (None, Ok(received)) => received,
-        };
-        if let Some(error) = flight.nobody()
-            && received.forwarded + received.different.iter().sum::<u64>() == 0
-            && !flight.is_stopped()
-        {
-            return Err(setup.meaning(error, sent.offered));
-        }
+        let received = through(setup, &flight, &mut sent, received)?;
         let reading = reading(self.asking.as_ref(), whose, &self.content, &self.spread);
         let strayed = self.elsewhere.take(reading, had_their_turn, &received.seen);
         let (packets, departed, arrived) = logs.together();
         let arrived = arrived.filter(|_| echo);
-        Ok(Exchanged {
-            sent: Sent { error: None, ..sent },
-            received,
-            strayed,
-            packets,
-            departed,
-            arrived,
-            watched,
-        })
+        Ok(Exchanged { sent, received, strayed, packets, departed, arrived, watched })
+    }
+}
+
+/// When the trial starts: when all agents are ready, or where the sender's CPU is soon left alone.
+fn start(
+    together: Option<&Together>,
+    interruptions: Option<&Interruptions>,
+    input: TrialInput,
+) -> Result<Instant, UdpError> {
+    match together {
+        Some(together) => together.starter.ready().ok_or(UdpError::Interrupted),
+        None => {
+            let soon = Instant::now() + LEAD;
+            Ok(interruptions.map_or(soon, |heard| heard.best_start(soon, input.load)))
+        }
+    }
+}
+
+/// What came back, where the trial could be performed: loss is a result, and what kept it from being one is an error.
+fn through(
+    setup: &Setup,
+    flight: &TrialState<'_>,
+    sent: &mut Sent,
+    received: io::Result<Received>,
+) -> Result<Received, UdpError> {
+    if flight.is_stopped() && sent.offered == 0 {
+        return Err(UdpError::Interrupted);
+    }
+    let received = match (sent.error.take(), received) {
+        (Some(error), _) | (None, Err(error)) => return Err(setup.meaning(error, sent.offered)),
+        (None, Ok(received)) => received,
+    };
+    let nothing_came = received.forwarded + received.different.iter().sum::<u64>() == 0;
+    match flight.nobody() {
+        Some(error) if nothing_came && !flight.is_stopped() => Err(setup.meaning(error, sent.offered)),
+        _ => Ok(received),
     }
 }
 

@@ -7,8 +7,8 @@
 
 use super::tap::Tapped;
 use crate::error::nothing_as_none;
-use crate::kernel::passed::Passed;
 use crate::kernel::view::View;
+use crate::kernel::way_passed::Passed;
 use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;
 use crate::sys::{Mark, ReceiveBatch, open_tap_of_trial, tap_trial, wait_readable};

@@ -352,13 +352,6 @@ impl fmt::Display for Caveat {
                     (*changed, "reply", "with other bytes")
                 ])
             ),
-            Self::DependentTrials { correlation, by_chance } => write!(
-                f,
-                "a trial finds what the one before it found (correlation {correlation:.2}, seen in \
-                 {} of searches of a steady target): the target has states that last longer than a trial; search again \
-                 later, or with longer trials",
-                seldom(*by_chance)
-            ),
             Self::Drift { correlation, by_chance, since_trial, since_s, by_degrees } => {
                 let became = if *correlation < 0.0 { "slower" } else { "faster" };
                 let how = if *by_degrees { " by degrees" } else { "" };

@@ -5,7 +5,7 @@ use dropline_archive::record_file;
 use dropline_failure::Failure;
 use dropline_record::{BackToBackLine, BurstsSideLine, CaveatLine, ComparedBursts, Record};
 use dropline_stats::compare::{SMALLEST_EFFECT, Verdict};
-use dropline_stats::limits::{Limit, Moved, moved};
+use dropline_stats::limits::{Limit, MovedLimit, moved};
 use dropline_trial::number_of;
 use std::path::Path;
 
@@ -92,7 +92,7 @@ pub fn compare(a: &Bursts, b: &Bursts, smallest_effect: Option<f64>) -> Result<C
     if a.record.trials == b.record.trials {
         // Nothing was measured twice.
         let verdict = Verdict::NoEvidence;
-        found = Moved { ratio: None, low: None, high: None, verdict, ..found };
+        found = MovedLimit { ratio: None, low: None, high: None, verdict, ..found };
         caveats.push(CaveatLine::said(
             "same_data",
             format!("{} and {} hold the same bursts: a file and its copy; measure again", a.name, b.name),

@@ -11,7 +11,7 @@ use dropline_record::LoadUnit;
 use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, OpenLine, Record, SearchedLine};
 use dropline_report::{Denied, denied, disputed, failed_and_passed};
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
-use dropline_stats::limits::{Limit, Moved, Tried, moved};
+use dropline_stats::limits::{Limit, MovedLimit, TriedLoad, moved};
 use std::path::Path;
 
 /// What the intervals are.
@@ -108,7 +108,7 @@ pub fn compare(
     let load_unit = b.record.header.load_unit;
     a.fits(load_unit, &b.goals())?;
     let (pairs, alone) = pairs(&a.answers, &b.answers);
-    let trials: Vec<[Vec<Tried>; 2]> =
+    let trials: Vec<[Vec<TriedLoad>; 2]> =
         pairs.iter().map(|(of_a, of_b)| [tried(of_a, a), tried(of_b, b)]).collect();
     let limits: Vec<(Limit<'_>, Limit<'_>)> = pairs
         .iter()
@@ -119,17 +119,17 @@ pub fn compare(
     let is_same = differences::are_same(a, b);
     for (moved, (of_a, of_b)) in found.iter_mut().zip(&pairs) {
         if of_a.is_generators() || of_b.is_generators() {
-            *moved = Moved { verdict: Verdict::NoEvidence, needed: None, ..*moved };
+            *moved = MovedLimit { verdict: Verdict::NoEvidence, needed: None, ..*moved };
         }
         // Nothing was met since a target changed: it may stand still for a moment, or be another one.
         let bears_nothing = |of, answer| open(of, answer).is_some_and(|open| open.low_pps.is_none());
         if bears_nothing(a, of_a) || bears_nothing(b, of_b) {
-            *moved = Moved { verdict: Verdict::NoEvidence, needed: None, ..*moved };
+            *moved = MovedLimit { verdict: Verdict::NoEvidence, needed: None, ..*moved };
         }
         if is_same {
             // Nothing was measured twice, whatever either concludes from it.
             let verdict = Verdict::NoEvidence;
-            *moved = Moved { ratio: None, low: None, high: None, verdict, needed: None, ..*moved };
+            *moved = MovedLimit { ratio: None, low: None, high: None, verdict, needed: None, ..*moved };
         }
     }
     let not_valid = not_valid([a, b], &pairs);
@@ -137,7 +137,7 @@ pub fn compare(
         Some(_) => Overall::NoEvidence,
         None => Overall::of(&found.iter().map(|moved| moved.verdict).collect::<Vec<_>>()),
     };
-    let line = |(moved, pair): (&Moved, &(&AnswerLine, &AnswerLine))| MovedLine {
+    let line = |(moved, pair): (&MovedLimit, &(&AnswerLine, &AnswerLine))| MovedLine {
         doubted: doubted([a, b], *pair),
         open_a: open(a, pair.0),
         open_b: open(b, pair.1),
@@ -214,19 +214,19 @@ fn listed(goals: &[GoalLine]) -> String {
 }
 
 /// The trials behind an answer without a level.
-fn tried(answer: &AnswerLine, side: &Searched) -> Vec<Tried> {
+fn tried(answer: &AnswerLine, side: &Searched) -> Vec<TriedLoad> {
     if answer.level.is_some() {
         return Vec::new();
     }
     let [failed, passed] = failed_and_passed(&side.record.trials, &answer.goal);
-    let of = |loads: Vec<f64>, failed| loads.into_iter().map(move |load| Tried { load, failed });
+    let of = |loads: Vec<f64>, failed| loads.into_iter().map(move |load| TriedLoad { load, failed });
     of(failed, true).chain(of(passed, false)).collect()
 }
 
 /// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
 /// the answer, the next search may find any load that the trials leave open, none of them more probable than another. Where trials
 /// contradict an end, the limit may be where they were; a single failure is a pause.
-fn limit<'a>(answer: &AnswerLine, side: &Searched, trials: &'a [Tried]) -> Limit<'a> {
+fn limit<'a>(answer: &AnswerLine, side: &Searched, trials: &'a [TriedLoad]) -> Limit<'a> {
     let scatter = match answer.level {
         Some(_) => 0.0,
         None => AlgorithmPlan::parse(side.algorithm()).map_or(0.0, AlgorithmPlan::scatter),
@@ -250,8 +250,8 @@ fn bound_above(answer: &AnswerLine) -> Option<f64> {
     answer.upper_pps.filter(|_| !answer.is_generators())
 }
 
-fn line(moved: &Moved, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
-    let Moved { ratio, low, high, level, verdict, needed } = *moved;
+fn line(moved: &MovedLimit, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
+    let MovedLimit { ratio, low, high, level, verdict, needed } = *moved;
     MovedLine {
         loss_ratio: of_a.goal.loss_ratio,
         ratio,

@@ -1,6 +1,6 @@
 //! A history for other programs.
 
-use super::{Wanted, list, metrics, rows};
+use super::{WantedRecords, list, metrics, rows};
 use crate::trend::{Acknowledged, Followed, of_lines};
 use dropline_failure::Failure;
 use dropline_record::LeftOutLine;
@@ -59,7 +59,7 @@ pub struct Exported {
 ///
 /// # Errors
 /// If there is no such directory, or it cannot be read.
-pub fn export(directory: &Path, wanted: &Wanted, format: HistoryFormat) -> Result<Exported, Failure> {
+pub fn export(directory: &Path, wanted: &WantedRecords, format: HistoryFormat) -> Result<Exported, Failure> {
     let listed = list(directory, wanted)?;
     let records = &listed.records;
     let bytes = match format {

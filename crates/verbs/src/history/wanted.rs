@@ -7,7 +7,7 @@ use dropline_record::IndexLine;
 
 /// What a record must have to be wanted; nothing is asked where nothing was said.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct WantedRecords {
     /// Part of the target.
     pub target: Option<String>,
     /// The verb that made it.
@@ -18,7 +18,7 @@ pub struct Wanted {
     goal: Option<WrittenGoal>,
 }
 
-impl Wanted {
+impl WantedRecords {
     /// It must have begun on this day or at this time, or later.
     ///
     /// # Errors

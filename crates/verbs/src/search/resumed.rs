@@ -3,7 +3,7 @@
 use super::{Conditions, Finished, Run};
 use crate::observer::Watcher;
 use crate::plan::SearchPlan;
-use crate::replay::{Replayed, replay};
+use crate::replayed::{ReplayedSearch, replay};
 use crate::resume::going_on;
 use crate::validity::is_generators;
 use dropline_archive::record_file::{Keeper, read_record};
@@ -34,7 +34,7 @@ pub fn resume(
     }
     let (mut keeper, mut record) = Keeper::resume(path)?;
     same_search(plan, &record, path)?;
-    let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
+    let ReplayedSearch { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
     let limits = SearchPlan::of_record(&record, path)?.limits;
     let spent = (limits != plan.limits).then(|| spent_before(plan, &search, limits)).flatten();
     if limits != plan.limits {

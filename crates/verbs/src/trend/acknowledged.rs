@@ -6,7 +6,7 @@ use dropline_archive::history::History;
 use dropline_archive::{clock, reading, whole_file};
 use dropline_failure::Failure;
 use dropline_record::{IndexLine, Trends, VerdictWord};
-use dropline_stats::trend::{Sized, Wanted};
+use dropline_stats::trend::{SizedChange, WantedEffect};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -158,11 +158,11 @@ impl Acknowledged {
 
     /// The same of what goes on from night to night: known as far as it had come when it was acknowledged, and by what does not matter
     /// beyond that.
-    pub(super) fn told_as_far(&self, moved: &Moved<'_>, come: &Come, wanted: Wanted) -> Told {
+    pub(super) fn told_as_far(&self, moved: &Moved<'_>, come: &Come, wanted: WantedEffect) -> Told {
         let told = self.told(moved);
         let Some(known) = told.of_it.filter(|_| told.acknowledged) else { return told };
         let half = (come.high.ln_1p() - come.low.ln_1p()) / 2.0;
-        let further = Sized::of(come.size.ln_1p() - known.ln_1p(), half, wanted);
+        let further = SizedChange::of(come.size.ln_1p() - known.ln_1p(), half, wanted);
         let goes_on = VerdictWord::from(further.verdict).is_change() && (further.size > 0.0) == moved.rises;
         Told { acknowledged: !goes_on, ..told }
     }
@@ -243,7 +243,7 @@ mod tests {
                 Known { id, series, rises: false, at_low: at("2026-01"), at_high: at("2026-02"), size };
             Acknowledged { changes: vec![known] }
         };
-        let wanted = Wanted { smallest_effect: 0.02, more_is_better: true };
+        let wanted = WantedEffect { smallest_effect: 0.02, more_is_better: true };
         let told = |of: Option<f64>, size: f64| {
             let come = Come { size, low: size - 0.005, high: size + 0.005 };
             let Told { id, acknowledged, of_it } = known(of).told_as_far(&moved, &come, wanted);
@@ -253,6 +253,6 @@ mod tests {
         assert!(told(Some(-0.03), -0.03) && told(Some(-0.03), -0.05), "no more than it may be off by");
         assert!(!told(Some(-0.03), -0.12), "nine more in a hundred are news");
         assert!(told(Some(-0.12), -0.03), "it came back");
-        assert!(told(None, -0.12), "of before: how far it had come was not kept");
+        assert!(told(None, -0.12), "what does not go on has come as far as it will");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::nights::{Night, Nights};
 use dropline_record::{ConfirmationLine, LeftOutLine, VerdictWord};
-use dropline_stats::trend::{Against, Confirmed, Trend, Wanted};
+use dropline_stats::trend::{Against, Confirmed, Trend, WantedEffect};
 use std::collections::BTreeSet;
 
 /// The label of such a search: the ids of the changes that it confirms.
@@ -37,7 +37,7 @@ impl Confirming {
         history: &Nights,
         trend: &Trend,
         before: (f64, usize),
-        wanted: Wanted,
+        wanted: WantedEffect,
     ) -> Option<ConfirmationLine> {
         let of_history = &history.nights[0];
         let mut changed = self.on(CHANGED, id, of_history);

@@ -44,7 +44,7 @@ fn with(mut line: IndexLine, path: &Path, wanted: &[Quantity]) -> Result<IndexLi
     }
     let record = record_at(path)?;
     let more: Vec<MeasuredLine> = missing.into_iter().filter_map(|quantity| one(&record, quantity)).collect();
-    line.trial.iter_mut().filter_map(|trial| trial.measured.as_mut()).for_each(|all| all.extend(&more));
+    line.trial.iter_mut().for_each(|trial| trial.measured.extend(&more));
     Ok(line)
 }
 

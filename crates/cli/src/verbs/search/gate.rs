@@ -9,7 +9,7 @@ use dropline_record::LoadUnit;
 use dropline_record::{ComparedSearches, GoalLine, Record};
 use dropline_targets::Target;
 use dropline_verbs::compare::searches::{Searched, compare};
-use dropline_verbs::fail_if::{Asked, Checked, FailIf, check_required, unmet};
+use dropline_verbs::fail_if::{AskedSearch, CheckedCondition, FailIf, check_required, unmet};
 use dropline_verbs::plan::AlgorithmPlan;
 use dropline_verbs::search_arguments::Question;
 use serde_json::Value;
@@ -28,7 +28,7 @@ struct Baseline {
 
 /// How one search stands to the gate.
 pub(super) struct Held {
-    checked: Vec<Checked>,
+    checked: Vec<CheckedCondition>,
     compared: Option<ComparedSearches>,
     unmet: Option<String>,
 }
@@ -117,7 +117,7 @@ fn doubted(record: &Record) -> Option<String> {
 }
 
 /// What is asked for, what its loads count, and its goals; of a search that goes on as its record says.
-fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure> {
+fn asked(args: &SearchArgs) -> Result<(AskedSearch, LoadUnit, Vec<GoalLine>), Failure> {
     let (medians, certified, goals, delays, load_unit) = match &args.resume {
         Some(path) => {
             let header = read_record(path)?.header;
@@ -136,5 +136,5 @@ fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure>
         }
     };
     let loss_ratios = goals.iter().map(|goal| goal.loss_ratio).collect();
-    Ok((Asked { loss_ratios, medians, certified, delays }, load_unit, goals))
+    Ok((AskedSearch { loss_ratios, medians, certified, delays }, load_unit, goals))
 }

@@ -57,7 +57,7 @@ fn edns_says_the_longest_reply_and_the_wish_for_signatures() {
 fn a_reply_is_of_the_class_of_its_code_unless_it_is_truncated() {
     let questions = listed("example.org A");
     let name = |flags| match questions.judge(Request::of_one_stream(9), &answered(&questions, 9, flags)) {
-        Ok(Said::Class(at)) => CLASSES[at].name,
+        Ok(ReplyMeaning::Class(at)) => CLASSES[at].name,
         other => panic!("{other:?}"),
     };
     let codes = ["noerror", "formerr", "servfail", "nxdomain", "notimp", "refused", "other", "other"];
@@ -72,14 +72,14 @@ fn a_reply_to_another_question_is_not_an_answer() {
     let (letters, types) = (listed("EXAMPLE.org A"), listed("example.org AAAA"));
     assert_eq!(
         questions.judge(Request::of_one_stream(9), &answered(&letters, 9, 0)),
-        Ok(Said::Class(0)),
+        Ok(ReplyMeaning::Class(0)),
         "letters of another case"
     );
     assert_eq!(questions.judge(Request::of_one_stream(9), &answered(&types, 9, 0)), Err(Unlike::Changed));
     // One that states no question answers only where it says that it could not.
     let mut without = answered(&questions, 9, 5);
     without[QUESTIONS_AT + 1] = 0;
-    assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Ok(Said::Class(5)));
+    assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Ok(ReplyMeaning::Class(5)));
     without[FLAGS_AT + 1] = 0;
     assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Err(Unlike::Changed));
     without[FLAGS_AT + 1] = 5;
@@ -108,13 +108,13 @@ fn a_reply_ends_where_its_records_end() {
     let questions = listed("example.org A");
     let judge = |bytes: &[u8]| questions.judge(Request::of_one_stream(9), bytes);
     let whole = with_record(&questions, 0);
-    assert_eq!(judge(&whole), Ok(Said::Class(0)));
+    assert_eq!(judge(&whole), Ok(ReplyMeaning::Class(0)));
     for cut in 12..whole.len() {
         assert_eq!(judge(&whole[..cut]), Err(Unlike::Truncated), "{cut} bytes of it");
     }
     assert_eq!(judge(&[&whole[..], &[0]].concat()), Err(Unlike::Extended));
     let told = with_record(&questions, IS_TRUNCATED);
-    assert_eq!(judge(&told[..told.len() - 3]), Ok(Said::Class(TRUNCATED)), "it says so itself");
+    assert_eq!(judge(&told[..told.len() - 3]), Ok(ReplyMeaning::Class(TRUNCATED)), "it says so itself");
     let mut in_itself = whole.clone();
     let name_at = answered(&questions, 9, 0).len();
     in_itself[name_at + 1] = name_at as u8;
@@ -140,8 +140,11 @@ fn a_reply_that_is_longer_than_was_allowed_is_not_an_answer() {
         questions.judge(Request::of_one_stream(9), &bytes)
     };
     let with = |edns| Options { edns, ..Options::default() };
-    assert_eq!((long(with(None), 512), long(with(None), 513)), (Ok(Said::Class(0)), Err(Unlike::Extended)));
-    assert_eq!(long(with(Some(1232)), 1232), Ok(Said::Class(0)));
+    assert_eq!(
+        (long(with(None), 512), long(with(None), 513)),
+        (Ok(ReplyMeaning::Class(0)), Err(Unlike::Extended))
+    );
+    assert_eq!(long(with(Some(1232)), 1232), Ok(ReplyMeaning::Class(0)));
     assert_eq!(long(with(Some(1232)), 1233), Err(Unlike::Extended));
 }
 
@@ -196,11 +199,11 @@ proptest! {
     fn no_text_makes_it_panic(text in "[ -~\n\t;é\\\\.{}]{0,80}", number: u64) {
         if let Ok(questions) = Questions::read(&text, Options::default()) {
             let reply = answered(&questions, number, 0);
-            prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(Said::Class(0)));
+            prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(ReplyMeaning::Class(0)));
         }
         if let Ok(questions) = Questions::named(&text, "A", Options::default()) {
             let reply = answered(&questions, number, 0);
-            prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(Said::Class(0)));
+            prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(ReplyMeaning::Class(0)));
             prop_assert!(reply.len() <= questions.longest_request());
         }
     }

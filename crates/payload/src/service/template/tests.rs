@@ -57,7 +57,7 @@ fn a_checksum_is_also_of_a_length_that_stands_behind_it() {
     let template = Template::read("hex:{checksum:sum8}{length:2}{tag:4}{timestamp:8}", "echo").unwrap();
     let mut sent = Vec::new();
     template.write(AT, || 7, &mut sent);
-    assert_eq!(template.judge(AT, &sent), Ok(Said::Class(0)));
+    assert_eq!(template.judge(AT, &sent), Ok(ReplyMeaning::Class(0)));
 }
 
 #[test]
@@ -166,11 +166,14 @@ fn a_reply_says_by_its_tag_to_which_request_it_is_and_by_its_bytes_what_it_means
     assert_eq!(template.token(&reply(1, 6)), Some(0x0304_0506));
     assert_eq!(template.token(&reply(1, 5)), None);
     let judge = |bytes: Vec<u8>| template.judge(AT, &bytes);
-    assert_eq!(judge(reply(1, 6)), Ok(Said::Class(0)));
-    assert_eq!((judge(reply(5, 6)), judge(reply(2, 8))), (Ok(Said::Class(1)), Ok(Said::Class(2))));
+    assert_eq!(judge(reply(1, 6)), Ok(ReplyMeaning::Class(0)));
+    assert_eq!(
+        (judge(reply(5, 6)), judge(reply(2, 8))),
+        (Ok(ReplyMeaning::Class(1)), Ok(ReplyMeaning::Class(2)))
+    );
     assert_eq!((judge(reply(1, 5)), judge(reply(1, 9))), (Err(Unlike::Truncated), Err(Unlike::Extended)));
     let strict = Template::read("hex:01{tag:4}", "tag,answered@0=81").unwrap();
-    assert_eq!(strict.judge(AT, &[0x81, 3, 4, 5, 6]), Ok(Said::Class(0)));
+    assert_eq!(strict.judge(AT, &[0x81, 3, 4, 5, 6]), Ok(ReplyMeaning::Class(0)));
     assert_eq!(strict.judge(AT, &[0x01, 3, 4, 5, 6]), Err(Unlike::Changed), "the request itself");
 }
 
@@ -179,7 +182,10 @@ fn an_echo_is_the_request_as_it_was_but_for_its_time() {
     let template = Template::read("hex:01{tag:4}{timestamp:8}{checksum:inet}", "echo").unwrap();
     let mut sent = Vec::new();
     template.write(AT, || 7, &mut sent);
-    assert_eq!((template.token(&sent), template.judge(AT, &sent)), (Some(0x0304_0506), Ok(Said::Class(0))));
+    assert_eq!(
+        (template.token(&sent), template.judge(AT, &sent)),
+        (Some(0x0304_0506), Ok(ReplyMeaning::Class(0)))
+    );
     assert_eq!(template.judge(AT, &sent[..14]), Err(Unlike::Truncated));
     sent[0] = 2;
     assert_eq!(template.judge(AT, &sent), Err(Unlike::Changed));
@@ -192,7 +198,7 @@ fn an_echo_whose_time_and_checksum_do_not_agree_is_changed() {
     let template = Template::read("hex:01{tag:4}{timestamp:8}{checksum:crc32}", "echo").unwrap();
     let mut sent = Vec::new();
     template.write(AT, || 7, &mut sent);
-    assert_eq!(template.judge(AT, &sent), Ok(Said::Class(0)));
+    assert_eq!(template.judge(AT, &sent), Ok(ReplyMeaning::Class(0)));
     for at in 5..sent.len() {
         let mut reply = sent.clone();
         reply[at] ^= 1;

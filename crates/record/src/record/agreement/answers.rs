@@ -21,11 +21,10 @@ pub(super) fn of_level(search: &SearchLine) -> Result<(), String> {
     })
 }
 
-/// The curve is one of shares that lie in order, at no load above those that were searched. Below the lowest, older versions
-/// kept what they believed where a target loses too much at any.
+/// The curve is one of shares that lie in order, at loads that were searched.
 pub(super) fn of_curve(search: &SearchLine, result: &ResultLine) -> Result<(), String> {
     for CurveLine { load_pps, low, median, high } in &result.loss_curve {
-        if *load_pps > search.min_load_pps && !super::limits::in_range(search, *load_pps) {
+        if !super::limits::in_range(search, *load_pps) {
             return Err(format!(
                 "its header: its loss_curve has a load of {load_pps}, and loads from {} to {} were asked for",
                 search.min_load_pps, search.max_load_pps

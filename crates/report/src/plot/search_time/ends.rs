@@ -4,7 +4,7 @@ use super::Drawn;
 use crate::plot::axes::spread;
 use crate::plot::canvas::{Anchor, Canvas, Path, text_width};
 use crate::search_summary::SearchSummary;
-use crate::standing::Standing;
+use crate::verdict_word::Standing;
 
 /// Whisker, name, value and interval of each goal: no legend.
 pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {

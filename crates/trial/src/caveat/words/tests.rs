@@ -69,7 +69,6 @@ fn a_warm_up_is_advised_that_is_no_shorter_than_what_was_seen_and_what_was_given
         (Some(3.2), 5.0, "(--warm-up 9s)"),
         (Some(7.8), 5.0, "(--warm-up 15s)"),
         (Some(70.0), 0.0, "(--warm-up 70s)"),
-        // Of a record of an older version.
         (None, 0.0, "(--warm-up 15s)"),
     ] {
         assert!(said(until_s, warmed_s).contains(words), "{words}: {}", said(until_s, warmed_s));

@@ -22,7 +22,7 @@ const STRETCHES: usize = 64;
 
 /// Takes ticks one after another, in memory that has an end.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Course {
+pub(super) struct OrderTaker {
     /// Those that are in no stretch yet.
     recent: Vec<i64>,
     stretches: Vec<BTreeMap<i64, u64>>,
@@ -33,7 +33,7 @@ pub(super) struct Course {
     falls: bool,
 }
 
-impl Course {
+impl OrderTaker {
     pub(super) fn add(&mut self, tick: i64) {
         if let Some(last) = self.last.replace(tick) {
             self.rises |= tick > last;
@@ -117,7 +117,7 @@ mod tests {
     use dropline_stats::counted::LARGEST_TICK;
 
     fn order(ticks: impl Iterator<Item = i64>) -> Order {
-        let mut course = Course::default();
+        let mut course = OrderTaker::default();
         ticks.for_each(|tick| course.add(tick));
         course.finish(Meaning::default()).unwrap()
     }
@@ -128,7 +128,7 @@ mod tests {
         for sorted in [[5, 7, 7], [7, 7, 5], [7, 7, 7]] {
             assert_eq!(order(sorted.into_iter()), Order::Unknown);
         }
-        let mut finer = Course::default();
+        let mut finer = OrderTaker::default();
         [5, 9, 7].into_iter().for_each(|tick| finer.add(tick));
         finer.move_to(|tick| tick * 10);
         finer.add(62);

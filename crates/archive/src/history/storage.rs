@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 /// A place for the files of a history. A file has a name from there on, as `2026/11/21/….jsonl`.
-pub(super) trait Place: Debug + Send + Sync {
+pub(super) trait Storage: Debug + Send + Sync {
     /// As somebody named it.
     fn named(&self) -> &Path;
 

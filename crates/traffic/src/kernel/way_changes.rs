@@ -12,15 +12,15 @@
 //! | programs at an interface of the way (tcx) | they are asked for at each look: the kernel tells nobody |
 
 use super::firewall::generation;
+use super::legacy_tables;
+use super::look_error::seen;
 use super::netlink::Netlink;
-use super::older;
-use super::passed::Passed;
 use super::programs::first_with_program;
-use super::seen::seen;
 use super::view::{View, enter};
+use super::way_passed::Passed;
+use dropline_netrules::legacy_tables::LegacyTable;
 use dropline_netrules::links::Link;
 use dropline_netrules::message::Message;
-use dropline_netrules::older::OlderTable;
 use dropline_netrules::routes::Neighbour;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -58,7 +58,7 @@ struct Namespace {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Looked {
     generation: Option<u32>,
-    older: Option<Vec<OlderTable>>,
+    older: Option<Vec<LegacyTable>>,
     program: Option<u32>,
 }
 
@@ -175,11 +175,11 @@ impl Namespace {
 
     /// Whether what does not tell of itself is otherwise than the last time; asked inside.
     fn looks_new(&mut self) -> bool {
-        let tables = if older::are_there() { older::tables().ok().flatten() } else { None };
+        let tables = if legacy_tables::are_there() { legacy_tables::tables().ok().flatten() } else { None };
         let now = Looked {
             generation: self.filter.as_mut().and_then(generation),
             // Counters of packets are among the bytes of a rule.
-            older: tables.map(OlderTable::without_counts),
+            older: tables.map(LegacyTable::without_counts),
             program: first_with_program(&self.interfaces.keys().copied().collect()),
         };
         let is_new = now != self.last;

@@ -4,14 +4,14 @@
 
 use crate::expressions::{Does, Part, To, Verdict, Zone};
 use crate::message::{half, text, word};
-use crate::met::Met;
 use crate::registers::Certainty;
-use crate::visit::{Passes, Place, Tuple, Visit};
+use crate::rule_match::MetRule;
+use crate::visit::{ChainPlace, Passes, Tuple, Visit};
 use std::net::IpAddr;
 
 /// A table, as the kernel keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OlderTable {
+pub struct LegacyTable {
     /// Whether it is of version 4.
     pub is_version_4: bool,
     /// Its name.
@@ -47,7 +47,7 @@ const HEAD: usize = 32;
 /// UDP.
 const UDP: u16 = 17;
 
-impl OlderTable {
+impl LegacyTable {
     /// The tables but for what each rule counted.
     pub fn without_counts(tables: Vec<Self>) -> Vec<Self> {
         let mut tables = tables;
@@ -66,20 +66,20 @@ impl OlderTable {
     }
 
     /// What its rules may do to a packet on its way through these places.
-    pub fn met(&self, packet: &Tuple, visits: &[Visit]) -> Vec<Met> {
+    pub fn met(&self, packet: &Tuple, visits: &[Visit]) -> Vec<MetRule> {
         let is_of = packet.is_version_4 == self.is_version_4;
         let layout = self.layout();
         let meets = |entry: &[u8], target| layout.meets(entry, target, packet, visits) > Certainty::Not;
         let met = self.all().filter(|(entry, target, _)| is_of && meets(entry, *target));
         let met = met.filter(|(.., does)| !matches!(does, Does::Zones(Zone::Number(_))));
-        met.map(|(.., does)| Met {
+        met.map(|(.., does)| MetRule {
             does,
             address: match does {
                 Does::Destination(To::Address(to)) | Does::Source(To::Address(to)) => Some(to),
                 _ => None,
             },
             certainty: Certainty::Possibly,
-            place: Place::Forward,
+            place: ChainPlace::Forward,
             is_of_frames: false,
             chain: format!("table {} of iptables-legacy", self.name),
         })
@@ -144,7 +144,7 @@ impl Layout {
         let mut meets = source.min(destination).min(protocol);
         // No table stands where frames are.
         let of_frames = |visit: &&Visit| {
-            matches!(visit.place, Place::Ingress | Place::Egress) || visit.of_frames == Some(true)
+            matches!(visit.place, ChainPlace::Ingress | ChainPlace::Egress) || visit.of_frames == Some(true)
         };
         let visits = || visits.iter().filter(|visit| !of_frames(visit));
         meets = meets.min(self.interface(entry, 0, inverted, visits().map(|visit| &visit.came)));
@@ -235,8 +235,8 @@ mod tests {
         entry
     }
 
-    fn table(entries: &[Vec<u8>]) -> OlderTable {
-        OlderTable { is_version_4: true, name: "mangle".into(), entries: entries.concat() }
+    fn table(entries: &[Vec<u8>]) -> LegacyTable {
+        LegacyTable { is_version_4: true, name: "mangle".into(), entries: entries.concat() }
     }
 
     fn met(entries: &[Vec<u8>]) -> Vec<Does> {
@@ -259,20 +259,20 @@ mod tests {
     #[test]
     fn what_rules_counted_is_no_change_of_them() {
         let mut counted = table(&[entry(17, None, b"TEE"), entry(17, None, b"LOG")]);
-        let before = OlderTable::without_counts(vec![counted.clone()]);
+        let before = LegacyTable::without_counts(vec![counted.clone()]);
         counted.entries[152 + 100] = 9;
-        assert_eq!(OlderTable::without_counts(vec![counted.clone()]), before);
+        assert_eq!(LegacyTable::without_counts(vec![counted.clone()]), before);
         counted.entries[152 + 80] = 6;
-        assert_ne!(OlderTable::without_counts(vec![counted]), before);
+        assert_ne!(LegacyTable::without_counts(vec![counted]), before);
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_entries_of_a_table_or_none(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             for is_version_4 in [true, false] {
-                let table = OlderTable { is_version_4, name: String::new(), entries: bytes.clone() };
+                let table = LegacyTable { is_version_4, name: String::new(), entries: bytes.clone() };
                 let _ = table.met(&Tuple::any(is_version_4), &Visit::arriving(&By::ANY, true));
-                let _ = OlderTable::without_counts(vec![table]);
+                let _ = LegacyTable::without_counts(vec![table]);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Asking for the older tables of a firewall (iptables-legacy).
 
-use super::seen::seen;
+use super::look_error::seen;
 use crate::sys;
-use dropline_netrules::older::OlderTable;
+use dropline_netrules::legacy_tables::LegacyTable;
 use std::io;
 
 /// Where the kernel lists the older tables of a namespace.
@@ -20,7 +20,7 @@ pub(super) fn are_there() -> bool {
 ///
 /// # Errors
 /// If a table could not be read.
-pub(super) fn tables() -> io::Result<Option<Vec<OlderTable>>> {
+pub(super) fn tables() -> io::Result<Option<Vec<LegacyTable>>> {
     let mut tables = Vec::new();
     for (names, version) in LISTS {
         // A kernel that lists none has none.
@@ -34,7 +34,7 @@ pub(super) fn tables() -> io::Result<Option<Vec<OlderTable>>> {
         for name in names.lines() {
             let Some(entries) = seen(unchanged(|| sys::older_rules(version, name)))? else { return Ok(None) };
             let is_version_4 = version == sys::IpVersion::V4;
-            tables.push(OlderTable { is_version_4, name: name.to_owned(), entries });
+            tables.push(LegacyTable { is_version_4, name: name.to_owned(), entries });
         }
     }
     Ok(Some(tables))

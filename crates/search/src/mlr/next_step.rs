@@ -7,7 +7,7 @@ pub(super) const SHARED: f64 = 0.2;
 
 /// What a goal would do next. Loads are grid indices.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wish {
+pub(super) enum NextStep {
     /// Look at a load; no other goal proves anything before.
     Look(usize),
     /// Prove these two loads to be bounds, as far as they are not; each with the chance that it will be.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// A search that knows what a record knows.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayedSearch {
     /// After the last trial, under the limits that held there.
     pub search: Search,
     /// Sum of the elapsed times of all trials.
@@ -58,7 +58,7 @@ impl ReplayError {
 ///
 /// # Errors
 /// If a trial is not the one that the search would have made.
-pub fn replay(plan: &SearchPlan, record: &Record) -> Result<Replayed, ReplayError> {
+pub fn replay(plan: &SearchPlan, record: &Record) -> Result<ReplayedSearch, ReplayError> {
     replay_watched(plan, record, &mut |_| {})
 }
 
@@ -72,7 +72,7 @@ pub fn replay_watched(
     plan: &SearchPlan,
     record: &Record,
     after: &mut dyn FnMut(&mut Search),
-) -> Result<Replayed, ReplayError> {
+) -> Result<ReplayedSearch, ReplayError> {
     let first =
         record.header.search.as_ref().map(|search| resume::limits(search.budget_s, search.max_trials));
     let mut search =
@@ -103,5 +103,5 @@ pub fn replay_watched(
         after(&mut search);
         limit(&mut search, number, after)?;
     }
-    Ok(Replayed { search, at })
+    Ok(ReplayedSearch { search, at })
 }

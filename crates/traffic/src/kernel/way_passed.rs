@@ -1,7 +1,7 @@
 //! What packets to an address pass, and replies to them: the namespaces and interfaces of a way, and what is asked of them.
 
+use super::look_error::seen;
 use super::programs;
-use super::seen::seen;
 use super::tracked;
 use super::transforms::transforming;
 use super::view::View;

@@ -6,13 +6,13 @@ use crate::elements::Meant;
 use crate::expressions::{Does, Part, To, Verdict, Zone};
 use crate::registers::{Certainty, Registers, Word, compared, masked, turned, within, words_of};
 use crate::ruleset::{Chain, Ruleset, Set};
-use crate::visit::{Passes, Place, Tuple, Visit};
+use crate::visit::{ChainPlace, Passes, Tuple, Visit};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// A rule that is met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct MetRule {
     /// What it does.
     pub does: Does,
     /// To which address, where it translates to one.
@@ -20,7 +20,7 @@ pub struct Met {
     /// Whether it is met for certain: never [`Certainty::Not`].
     pub certainty: Certainty,
     /// Where.
-    pub place: Place,
+    pub place: ChainPlace,
     /// Whether it stands where frames are, and not packets: what it drops no counter of IP has.
     pub is_of_frames: bool,
     /// In which chain, in words.
@@ -43,7 +43,7 @@ const IPV6: u8 = 10;
 
 impl Ruleset {
     /// All rules that do something to the packet on its way through these places.
-    pub fn met(&self, packet: &Tuple, visits: &[Visit]) -> Vec<Met> {
+    pub fn met(&self, packet: &Tuple, visits: &[Visit]) -> Vec<MetRule> {
         // Without a rule that marks it, it has no mark.
         let found = self.walk(packet, visits);
         if packet.mark.is_some() || found.iter().any(|met| met.does == Does::Marks) {
@@ -52,7 +52,7 @@ impl Ruleset {
         self.walk(&Tuple { mark: Some(0), ..packet.clone() }, visits)
     }
 
-    fn walk(&self, packet: &Tuple, visits: &[Visit]) -> Vec<Met> {
+    fn walk(&self, packet: &Tuple, visits: &[Visit]) -> Vec<MetRule> {
         let mut walk = Walk { rules: self, packet: packet.clone(), visit: None, found: Vec::new(), steps: 0 };
         let mut reach = Certainty::Certainly;
         for visit in visits {
@@ -71,7 +71,7 @@ impl Ruleset {
     }
 
     /// All that any rule does, to whatever packet.
-    fn all(&self) -> Vec<Met> {
+    fn all(&self) -> Vec<MetRule> {
         let of_verdict = |verdict: &Verdict| match verdict {
             Verdict::Drop => Some(Does::Drops),
             Verdict::Queue => Some(Does::Takes("queue")),
@@ -92,11 +92,11 @@ impl Ruleset {
             let words = chain.words();
             let drops = chain.hook.as_ref().is_some_and(|hook| hook.drops).then_some(Does::Drops);
             let does = chain.rules.iter().flatten().flat_map(|part| of_part(chain, part));
-            all.extend(does.chain(drops).map(|does| Met {
+            all.extend(does.chain(drops).map(|does| MetRule {
                 does,
                 address: None,
                 certainty: Certainty::Possibly,
-                place: Place::Forward,
+                place: ChainPlace::Forward,
                 is_of_frames: true,
                 chain: words.clone(),
             }));
@@ -110,15 +110,15 @@ impl Chain {
     fn is_at(&self, packet: &Tuple, visit: &Visit) -> bool {
         let Some(hook) = &self.hook else { return false };
         let number = match (visit.place, self.family) {
-            (Place::Ingress, DEVICE) => 0,
-            (Place::Egress, DEVICE) => 1,
-            (Place::Ingress, INET) => 5,
-            (Place::Ingress | Place::Egress, _) | (_, DEVICE) => return false,
-            (Place::Prerouting, _) => 0,
-            (Place::Input, _) => 1,
-            (Place::Forward, _) => 2,
-            (Place::Output, _) => 3,
-            (Place::Postrouting, _) => 4,
+            (ChainPlace::Ingress, DEVICE) => 0,
+            (ChainPlace::Egress, DEVICE) => 1,
+            (ChainPlace::Ingress, INET) => 5,
+            (ChainPlace::Ingress | ChainPlace::Egress, _) | (_, DEVICE) => return false,
+            (ChainPlace::Prerouting, _) => 0,
+            (ChainPlace::Input, _) => 1,
+            (ChainPlace::Forward, _) => 2,
+            (ChainPlace::Output, _) => 3,
+            (ChainPlace::Postrouting, _) => 4,
         };
         let is_of = match self.family {
             INET | DEVICE | BRIDGE => true,
@@ -126,7 +126,7 @@ impl Chain {
             IPV6 => !packet.is_version_4,
             _ => false,
         };
-        let passed = if visit.place == Place::Egress { &visit.leaves } else { &visit.came };
+        let passed = if visit.place == ChainPlace::Egress { &visit.leaves } else { &visit.came };
         let stands_there = match passed {
             Passes::These(these) if !hook.devices.is_empty() => {
                 these.iter().any(|(name, _)| hook.devices.iter().any(|device| is_named(name, device)))
@@ -153,7 +153,7 @@ struct Walk<'a> {
     rules: &'a Ruleset,
     packet: Tuple,
     visit: Option<&'a Visit>,
-    found: Vec<Met>,
+    found: Vec<MetRule>,
     steps: usize,
 }
 
@@ -172,8 +172,9 @@ impl<'a> Walk<'a> {
         let Some(place) = self.visit.map(|visit| visit.place).filter(|_| certainty > Certainty::Not) else {
             return;
         };
-        let is_of_frames = matches!(place, Place::Ingress | Place::Egress) || chain.family == BRIDGE;
-        self.found.push(Met { does, address, certainty, place, is_of_frames, chain: chain.words() });
+        let is_of_frames =
+            matches!(place, ChainPlace::Ingress | ChainPlace::Egress) || chain.family == BRIDGE;
+        self.found.push(MetRule { does, address, certainty, place, is_of_frames, chain: chain.words() });
     }
 
     fn through(&mut self, chain: &'a Chain, mut reach: Certainty, depth: usize) -> Outcome {

@@ -3,9 +3,9 @@
 
 use super::between::{Between, Passed};
 use super::links;
-use super::lookout::ROUTES;
 use super::netlink::Netlink;
 use super::view::View;
+use super::way_changes::ROUTES;
 use dropline_account::{Role, Way};
 use dropline_netrules::routes::{Flow, Route};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Over the way of frames between two interfaces.
 #[derive(Debug)]
-pub struct FrameCourse {
+pub struct FramePath {
     spaces: Vec<Watched>,
     flows: Vec<(Way, [SocketAddr; 2])>,
     /// The hardware addresses of the interfaces.
@@ -26,7 +26,7 @@ pub struct FrameCourse {
 
 /// What became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CourseNews {
+pub struct FramePathNews {
     /// A bridge does not know any more where one of the interfaces is.
     pub forgot: bool,
     /// What sends frames elsewhere now, in words.
@@ -52,7 +52,7 @@ struct Hops {
     bridged: BTreeMap<Of, Hop>,
 }
 
-impl FrameCourse {
+impl FramePath {
     /// Between interfaces that are named by the files of their namespaces, `None` for the calling thread's, and by their names there:
     /// of frames from and to these addresses, each with the way that it goes.
     ///
@@ -74,18 +74,18 @@ impl FrameCourse {
     }
 
     /// What became of it since this was first asked; cheap where nothing changed.
-    pub fn news(&mut self) -> CourseNews {
+    pub fn news(&mut self) -> FramePathNews {
         let mut is_new = self.first.is_none();
         for space in &mut self.spaces {
             is_new |= !space.told.news(|_| is_new = true);
         }
         if !is_new {
-            return CourseNews::default();
+            return FramePathNews::default();
         }
         let now = self.look();
         let Some(first) = self.first.clone() else {
             self.first = Some(now);
-            return CourseNews::default();
+            return FramePathNews::default();
         };
         // What loses frames leads them nowhere.
         let pairs = [(&first.routed, &now.routed), (&first.bridged, &now.bridged)];
@@ -95,7 +95,7 @@ impl FrameCourse {
                 .filter_map(|(of, &was)| Some((of, was, *now.get(of)?)).filter(|(_, was, is)| was != is))
         });
         let moved = moved.next().map(|(of, was, is)| (of.clone(), was, is));
-        CourseNews {
+        FramePathNews {
             forgot: first.bridged.keys().any(|of| !now.bridged.contains_key(of)),
             astray: moved.map(|(of, was, is)| self.words(&of, was, is)),
         }

@@ -2,7 +2,7 @@
 //! restarts, looks like that, and no answer is of it. Where they lost what a way loses of all packets alike, it is random
 //! loss, and no moment was worse than another.
 
-use crate::explanation::ln_choose;
+use crate::change::ln_choose;
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Rate, Trial};
 use std::time::Duration;

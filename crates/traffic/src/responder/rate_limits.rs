@@ -33,12 +33,12 @@ const SERVICES: u16 = 1024;
 
 /// What a reflector remembers of those it answered.
 #[derive(Debug)]
-pub(crate) struct Manners {
+pub(crate) struct RateLimits {
     own: SocketAddr,
     key: RandomState,
-    datagrams: Vec<Place>,
+    datagrams: Vec<SeenDatagram>,
     /// Those that sent something again.
-    again: Vec<Place>,
+    again: Vec<SeenDatagram>,
     /// Sources of other bytes.
     others: HashMap<IpAddr, Source>,
     /// Packets that came to harm and may still be answered.
@@ -47,7 +47,7 @@ pub(crate) struct Manners {
 
 /// What was seen of a datagram or a source.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct SeenDatagram {
     hash: u64,
     times: u32,
     last: Duration,
@@ -61,10 +61,10 @@ struct Source {
     last: Duration,
 }
 
-impl Manners {
+impl RateLimits {
     /// Those of a reflector that listens at `own`.
     pub(crate) fn new(own: SocketAddr) -> Self {
-        let places = vec![Place::default(); PLACES];
+        let places = vec![SeenDatagram::default(); PLACES];
         Self {
             own,
             key: RandomState::new(),
@@ -128,10 +128,10 @@ impl Manners {
 }
 
 /// What is remembered under a hash; nothing of what was not seen for a while.
-fn seen(places: &mut [Place], hash: u64, now: Duration) -> &mut Place {
+fn seen(places: &mut [SeenDatagram], hash: u64, now: Duration) -> &mut SeenDatagram {
     let place = &mut places[hash as usize % PLACES];
     if place.hash != hash || now.saturating_sub(place.last) > FORGOTTEN_AFTER {
-        *place = Place { hash, ..Place::default() };
+        *place = SeenDatagram { hash, ..SeenDatagram::default() };
     }
     place.last = now;
     place
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn replies_go_neither_in_circles_nor_to_services_nor_to_many() {
-        let manners = Manners::new(at("127.0.0.1:7007"));
+        let manners = RateLimits::new(at("127.0.0.1:7007"));
         for answered in ["127.0.0.1:40000", "[::1]:7008", "10.0.0.9:1024"] {
             assert!(manners.may_go_to(at(answered)), "{answered}");
         }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_comes_again_is_answered_a_few_times_and_its_source_is_then_left_alone_until_it_is_silent() {
-        let mut manners = Manners::new(at("127.0.0.1:7007"));
+        let mut manners = RateLimits::new(at("127.0.0.1:7007"));
         let (source, other) = (at("127.0.0.1:40000"), at("127.0.0.1:40001"));
         let circle = (0..1000).filter(|turn| manners.admit_other(source, b"a", ms(turn * 500))).count();
         assert_eq!(circle, 1 + AGAIN as usize, "however slow it is");
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn other_bytes_have_a_budget_of_their_source_until_it_was_silent() {
-        let mut manners = Manners::new(at("127.0.0.1:7007"));
+        let mut manners = RateLimits::new(at("127.0.0.1:7007"));
         let mut answered = |source: &str, now| {
             let each = |number: u32| manners.admit_other(at(source), &number.to_be_bytes(), ms(now));
             (0..1000).map(|number| number + now as u32 * 1000).map(each).filter(|&admitted| admitted).count()
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_circle_that_is_slower_than_what_is_remembered_ends_and_who_asks_again_is_answered_anew() {
         for (apart, changes) in [(11_000, 0), (11_000, 1), (60_000, 0), (3_600_000, 1)] {
-            let mut manners = Manners::new(at("127.0.0.1:7007"));
+            let mut manners = RateLimits::new(at("127.0.0.1:7007"));
             let mut is_answered = |number: u64| {
                 let bytes = (number * changes).to_be_bytes();
                 manners.admit_other(at("10.0.0.1:5000"), &bytes, ms(number * apart))
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn harmed_packets_are_answered_beside_whole_ones_and_a_few_without() {
-        let mut manners = Manners::new(at("127.0.0.1:7007"));
-        let beside = |manners: &mut Manners| {
+        let mut manners = RateLimits::new(at("127.0.0.1:7007"));
+        let beside = |manners: &mut RateLimits| {
             manners.note_whole();
             manners.admit_harmed()
         };
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn many_sources_are_neither_all_remembered_nor_answered_without_being_remembered() {
-        let mut manners = Manners::new(at("127.0.0.1:7007"));
+        let mut manners = RateLimits::new(at("127.0.0.1:7007"));
         let mut admit = |number: u32, now| {
             let source = SocketAddr::new(std::net::Ipv4Addr::from_bits(0x0a00_0000 + number).into(), 5000);
             manners.admit_other(source, b"a", ms(now))

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A started program, and who records it.
-pub struct Standing {
+pub struct RunningProgram {
     running: Running,
     recorders: Recorders,
     settings: Settings,
@@ -35,7 +35,7 @@ pub struct Turn {
     pub cpu: Duration,
 }
 
-impl Standing {
+impl RunningProgram {
     /// Starts the program of a graph that takes what it can.
     ///
     /// # Errors

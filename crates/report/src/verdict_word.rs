@@ -23,11 +23,11 @@ pub(crate) fn unfinished_words(record: &Record) -> &'static str {
         return "the record has no end: its search still runs, was killed, or could not write on; the bounds are what was known then";
     };
     match result.ended_by {
-        Some(EndWord::Budget) => "the budget was spent before the bounds were close enough",
-        Some(EndWord::MaxTrials) => {
+        EndWord::Budget => "the budget was spent before the bounds were close enough",
+        EndWord::MaxTrials => {
             "as many trials were made as are allowed (--max-trials) before the bounds were close enough"
         }
-        _ if result.interrupted => "the search was stopped before the bounds were close enough",
+        EndWord::Interrupted => "the search was stopped before the bounds were close enough",
         _ => "the search ended before the bounds were close enough",
     }
 }

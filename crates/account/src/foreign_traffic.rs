@@ -1,7 +1,7 @@
 //! What other programs sent or got in a namespace while the trial ran: as much of what a counter of the whole namespace
 //! counted may be theirs.
 
-use crate::hearing::LONGEST_TRAIN;
+use crate::claims::LONGEST_TRAIN;
 use crate::{Device, Outcome, Role, Snapshot, Space, Way};
 
 /// So many packets, or one in so many, may lie between the readings of two counters.
