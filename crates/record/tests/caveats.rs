@@ -70,6 +70,8 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         LossBelow { intended_load_pps, offered, lost }
         BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, last, scattered }
         RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered }
+        FailsAnywhere { loss_ratio, trials, of, lowest_pps, borne_pps, has_lower, has_upper }
+        NoUpperEnd { loss_ratio, failed, passed_pps }
         CountersShared { beyond, unplaced }
         OthersCame { dropped, came }
         PlaceInferred { place, packets, because }

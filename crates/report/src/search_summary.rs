@@ -382,7 +382,7 @@ impl<'a> SearchSummary<'a> {
     /// Whether trials fail at any load now and then: longer ones do so more often.
     fn has_outages(&self) -> bool {
         let mut caveats = self.record.result.iter().flat_map(|result| &result.caveats);
-        caveats.any(|caveat| ["bad_moments", "outages"].contains(&caveat.code.as_str()))
+        caveats.any(|caveat| ["bad_moments", "fails_anywhere", "outages"].contains(&caveat.code.as_str()))
     }
 
     /// What to do about an interval that is wide, where nobody knows what a longer search would give.

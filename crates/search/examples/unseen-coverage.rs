@@ -33,6 +33,9 @@ const OF_CHANGE: [&str; 9] = [
     "moved",
 ];
 
+/// What says why an answer has no end.
+const OF_NO_END: [&str; 3] = ["fails_anywhere", "no_upper_end", "bad_moments"];
+
 /// A trial as a target sees it.
 #[derive(Clone, Copy)]
 struct Asked {
@@ -71,13 +74,16 @@ struct Numbers {
     /// When it becomes slower with few trials left, and by which factor.
     last: f64,
     falls: f64,
+    /// How many trials fail at any load: nearly half, or some.
+    half: f64,
+    some: f64,
     seed: u64,
 }
 
 type Lost = fn(&Numbers, Asked, &mut ChaCha8Rng) -> f64;
 
 /// Name, what is lost of a trial, and whether it is the same all the time.
-const KINDS: [(&str, Lost, bool); 34] = [
+const KINDS: [(&str, Lost, bool); 41] = [
     // A limit that moves once, and stays.
     ("moves", |of, asked, chance| above(of, asked, moved(of, asked, false), chance), false),
     (
@@ -186,6 +192,21 @@ const KINDS: [(&str, Lost, bool); 34] = [
         },
         true,
     ),
+    // Nearly half of all trials lose some per cent, or less than one, at any load; or more than half.
+    ("shallow-half", |of, asked, chance| at_any_load(of, asked, (of.half, 0.01, 0.08), chance), true),
+    ("shallow-mostly", |of, asked, chance| at_any_load(of, asked, (of.mostly, 0.01, 0.08), chance), true),
+    ("tiny-half", |of, asked, chance| at_any_load(of, asked, (of.half, 0.001, 0.009), chance), true),
+    // They do so the oftener, the higher the load is.
+    (
+        "fails-rising",
+        |of, asked, chance| {
+            let over = asked.pps / (0.3 * of.limit);
+            at_any_load(of, asked, (0.9 * over / (over + 1.0), 0.01, 0.03 + 0.5 * of.bad * of.bad), chance)
+        },
+        true,
+    ),
+    // Few or many trials lose much at any load, and all above a limit that hardly scatters.
+    ("fails-some", |of, asked, chance| at_any_load(of, asked, (of.some, 0.3, 1.0), chance), true),
     // All is lost, or much, of a share of the trials at any load.
     (
         "fails-often",
@@ -281,8 +302,18 @@ const KINDS: [(&str, Lost, bool); 34] = [
         |of, asked, chance| above(&Numbers { scatter: of.wide, ..*of }, asked, 1.0, chance),
         true,
     ),
+    (
+        "scatters-widest",
+        |of, asked, chance| above(&Numbers { scatter: 2.5 * of.cliff, ..*of }, asked, 1.0, chance),
+        true,
+    ),
     // Above the limit of the trial nearly nothing comes through, or four fifths.
     ("breaks", |of, asked, chance| broken(of, asked, of.deep, 1.0, chance), true),
+    (
+        "breaks-wide",
+        |of, asked, chance| broken(&Numbers { cliff: 2.5 * of.cliff, ..*of }, asked, of.deep, 1.0, chance),
+        true,
+    ),
     ("breaks-little", |of, asked, chance| broken(of, asked, 0.2 * of.deep, 1.0, chance), true),
     ("breaks-moves", |of, asked, chance| broken(of, asked, of.deep, moved(of, asked, false), chance), false),
     (
@@ -346,6 +377,19 @@ fn broken(of: &Numbers, asked: Asked, deep: f64, share: f64, chance: &mut ChaCha
     if lost > 0.0 { lost.max(deep * asked.pps * asked.seconds) } else { 0.0 }
 }
 
+/// What a limit that hardly scatters loses, where a share of all trials lose at least so much of their packets.
+fn at_any_load(
+    of: &Numbers,
+    asked: Asked,
+    (share, least, most): (f64, f64, f64),
+    chance: &mut ChaCha8Rng,
+) -> f64 {
+    let fails = chance.random_bool(share.min(1.0));
+    let lost = least + (most - least) * chance.random::<f64>();
+    let at_least = if fails { (lost * asked.pps * asked.seconds).floor() } else { 0.0 };
+    above(&Numbers { scatter: 0.2 * of.scatter, ..*of }, asked, 1.0, chance).max(at_least)
+}
+
 /// The share of the limit that there is at a time.
 fn moved(of: &Numbers, asked: Asked, twice: bool) -> f64 {
     match asked.now {
@@ -387,6 +431,8 @@ impl Numbers {
             deep: between(0.8, 1.0),
             last: budget - between(3.0, 7.5),
             falls: between(0.55, 0.85),
+            half: between(0.4, 0.49),
+            some: between(0.08, 0.46),
             seed,
         }
     }
@@ -479,6 +525,9 @@ struct Counts {
     narrow_silent: f64,
     below: f64,
     low: f64,
+    /// Answers without an end that no caveat denies, and those of them of which none says why.
+    open: f64,
+    no_word: f64,
     widths: Vec<f64>,
     seconds: f64,
     codes: BTreeMap<String, usize>,
@@ -495,7 +544,7 @@ fn main() {
     let [each, trace] = ["--each", "--trace"].map(|flag| words.iter().any(|word| word == flag));
     let goals = Preset::Csit.goals();
     println!(
-        "kind            holds %  said %  wrong and silent %  and narrow %  below minimum %  upper too low by  width %: median, p90  time s"
+        "kind            holds %  said %  wrong and silent %  and narrow %  below minimum %  open %  no word %  upper too low by  width %: median, p90  time s"
     );
     for (name, lost, is_steady) in
         KINDS.into_iter().filter(|kind| names == "all" || names.split(',').any(|name| name == kind.0))
@@ -518,12 +567,14 @@ fn main() {
                 .unwrap_or(f64::NAN)
         };
         println!(
-            "{name:<15} {:7.1} {:7.1} {:19.1} {:13.1} {:16.1} {:17.2} {:14.2} {:8.2} {:7.1}  {}",
+            "{name:<15} {:7.1} {:7.1} {:19.1} {:13.1} {:16.1} {:7.1} {:10.1} {:17.2} {:14.2} {:8.2} {:7.1}  {}",
             share(counts.holds),
             share(counts.said),
             share(counts.silent),
             share(counts.narrow_silent),
             share(counts.below),
+            share(counts.open),
+            share(counts.no_word),
             counts.low,
             at(0.5),
             at(0.9),
@@ -549,6 +600,7 @@ fn note(
         OF_CHANGE.contains(&caveat.code()) || matches!(caveat, Caveat::BadMoments { last: true, .. })
     };
     let said = ended.caveats.iter().any(is_said);
+    let says_why = ended.caveats.iter().any(|caveat| OF_NO_END.contains(&caveat.code()));
     let mut line = String::new();
     for (goal, outcome) in goals.iter().zip(&ended.outcome) {
         let truth = truth(lost, of, goal, if is_steady { -1e6 } else { ended.last });
@@ -556,6 +608,7 @@ fn note(
         let (lower, upper) = (share(outcome.lower), share(outcome.upper));
         // A truth is known to a few 1e-5 and, where it scatters, to what so many trials tell.
         let scatter = match name {
+            "scatters-widest" | "breaks-wide" => 2.5 * of.cliff,
             _ if name.ends_with("-wide") => of.wide,
             _ if name.starts_with("breaks") => of.cliff,
             _ => of.scatter,
@@ -572,6 +625,11 @@ fn note(
         counts.said += f64::from(u8::from(said));
         counts.silent += f64::from(u8::from(silent));
         counts.narrow_silent += f64::from(u8::from(silent && is_narrow));
+        let is_open = matches!(outcome.result, GoalResult::Wide { .. })
+            && (outcome.lower.is_none() || outcome.upper.is_none())
+            && !said;
+        counts.open += f64::from(u8::from(is_open));
+        counts.no_word += f64::from(u8::from(is_open && !says_why));
         counts.below += f64::from(u8::from(matches!(outcome.result, GoalResult::BelowMinimum { .. })));
         if upper < 1.0 {
             counts.low = counts.low.max(1.0 / upper);

@@ -422,7 +422,8 @@ impl Algorithm for Credible {
     }
 
     fn caveats(&self) -> Vec<Caveat> {
-        self.probe.as_ref().and_then(LowLoadProbe::caveat).into_iter().collect()
+        let below = self.probe.as_ref().and_then(LowLoadProbe::caveat);
+        below.into_iter().chain(self.in_order(GoalSearch::why_open).into_iter().flatten()).collect()
     }
 }
 

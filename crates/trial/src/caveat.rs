@@ -522,6 +522,34 @@ pub enum Caveat {
         /// Packets that left in them.
         offered: u64,
     },
+    /// Trials fail a goal at any load now and then, so that an end of the answer is stated only where chance does not explain it.
+    FailsAnywhere {
+        /// Loss ratio of the goal.
+        loss_ratio: f64,
+        /// How many failed so.
+        trials: u64,
+        /// Of how many trials.
+        of: u64,
+        /// The lowest of their loads, in packets a second.
+        lowest_pps: f64,
+        /// The highest load that met the goal, in packets a second.
+        borne_pps: f64,
+        /// Whether there is a lower end.
+        has_lower: bool,
+        /// Whether there is an upper end.
+        has_upper: bool,
+    },
+    /// The answer to a goal has no upper end, though trials failed it.
+    NoUpperEnd {
+        /// Loss ratio of the goal.
+        loss_ratio: f64,
+        /// How many failed it: at loads up to the one that the last trials passed, or at any.
+        failed: u64,
+        /// The load that the last trials met it at, above the end that there would be, in packets a second; `None` where the others
+        /// leave it open.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        passed_pps: Option<f64>,
+    },
     /// Counters from which places of loss were taken hold other programs' packets too.
     CountersShared {
         /// Packets that they counted beyond what was lost here.
@@ -820,6 +848,8 @@ impl Caveat {
             Self::GoalsContradict { .. } => "goals_contradict",
             Self::BadMoments { .. } => "bad_moments",
             Self::RandomLoss { .. } => "random_loss",
+            Self::FailsAnywhere { .. } => "fails_anywhere",
+            Self::NoUpperEnd { .. } => "no_upper_end",
             Self::CountersShared { .. } => "counters_shared",
             Self::OthersCame { .. } => "others_came",
             Self::PlaceInferred { .. } => "place_inferred",

@@ -69,10 +69,6 @@ pub(super) mod ends {
     ///
     /// Unit: trials. Set by: argued: rarer ones make no four in a row by chance.
     pub(in super::super) const BLIND_ONE_IN: usize = 10;
-    /// So many failures about a load are no bad moments.
-    ///
-    /// Unit: trials. Set by: argued: as losses below are believed (`LOSSES`).
-    pub(in super::super) const MOMENTS: usize = 3;
 }
 
 /// Looking around.
@@ -320,10 +316,6 @@ pub(super) mod particles {
     ///
     /// Unit: share of a likelihood. Set by: cost.
     pub(in super::super) const LEAST_STEP: f64 = 1e-3;
-    /// How far off a floor may be at least that one loss shows.
-    ///
-    /// Unit: ln loss ratio. Set by: argued: twice what a count is believed (`BELIEF`).
-    pub(in super::super) const LEAST_OFF: f64 = 0.06;
     /// So many of the first θ are drawn about what trials point to.
     ///
     /// Unit: share of draws. Set by: judged.
@@ -408,18 +400,15 @@ pub(super) mod goal_search {
     ///
     /// Unit: ln load. Set by: judged.
     pub(in super::super) const REACH: f64 = 0.5;
-    /// While intervals are wide, one trial in so many shows an end.
+    /// While intervals are wide, one trial in so many shows an end; and where more is possible than is believed, one in so many is left
+    /// to the belief.
     ///
-    /// Unit: trials. Set by: judged.
-    pub(in super::super) const SHOWN_ONE_IN: usize = 3;
+    /// Unit: trials. Set by: widths of `noisy` and `dips`.
+    pub(in super::super) const ONE_IN: usize = 3;
     /// The model is let alone for so many trials: then its belief is held against what they show by themselves.
     ///
     /// Unit: trials. Set by: time on `hard`.
     pub(in super::super) const SETTLING: usize = 9;
-    /// Where more is possible than is believed, one trial in so many is left to the belief.
-    ///
-    /// Unit: trials. Set by: widths of `noisy` and `dips`.
-    pub(in super::super) const LEFT_ONE_IN: usize = 3;
     /// A search of fewer trials has not had the time to make an end plain.
     ///
     /// Unit: trials. Set by: comparisons of searches of 15 s.
@@ -436,12 +425,8 @@ pub(super) mod goal_search {
     ///
     /// Unit: share of a loss ratio. Set by: time on `consistent`.
     pub(in super::super) const SHOWS_KNEE: f64 = 0.2;
-    /// Systems that are asked what they expect of a trial.
-    ///
-    /// Unit: systems. Set by: cost.
-    pub(in super::super) const BELIEVED_BY: usize = 60;
-    /// A trial that tells whether the target became faster is above the upper end by this share, or where its trials scatter by twice
-    /// what they do, and by twice as much each time that it meets the goal too.
+    /// A trial that tells whether the target became faster is above the upper end by this share, or where its trials scatter by three
+    /// times what they do, and by twice as much each time that it meets the goal too.
     ///
     /// Unit: share of the load. Set by: argued: beyond the scatter, and below what matters.
     pub(in super::super) const CHECK: f64 = 0.03;
@@ -504,7 +489,8 @@ pub(super) mod monotone {
 
 /// One goal.
 pub(super) mod view {
-    /// A belief that is narrower than this is trusted as far inside of what trials leave possible as it is wide.
+    /// A belief that is narrower than this, or than what trials scatter by, is trusted as far inside of what trials leave possible as it
+    /// is wide.
     ///
     /// Unit: ln load. Set by: widths of `noisy` and `inconsistent`, coverage of `outages`.
     pub(in super::super) const TRUSTED: f64 = 0.03;
@@ -564,10 +550,6 @@ pub(super) mod short_trials {
     ///
     /// Unit: σ. Set by: coverage of quiet targets.
     pub(in super::super) const SURPRISE: f64 = 1.5;
-    /// Systems that are asked what they expect of a whole trial.
-    ///
-    /// Unit: systems. Set by: cost.
-    pub(in super::super) const DRAWS: usize = 60;
 }
 
 /// What is strange about the trials.
@@ -616,10 +598,6 @@ pub(super) mod diagnostics {
 
 /// Two states.
 pub(super) mod two_states {
-    /// A smaller loss may be chance: it shows no capacity.
-    ///
-    /// Unit: loss ratio. Set by: judged.
-    pub(in super::super) const SHOWS: f64 = 0.002;
     /// Trials that make a group.
     ///
     /// Unit: trials. Set by: judged.
@@ -674,11 +652,8 @@ pub(super) mod low_load_probe {
     ///
     /// Unit: share of a trial. Set by: judged.
     pub(in super::super) const LENGTH: f64 = 0.4;
-    /// How many probes time is kept for.
-    ///
-    /// Unit: probes. Set by: judged.
-    pub(in super::super) const USUAL: u32 = 3;
-    /// Losses at one load before it is believed to lose: once is not enough where one trial in six is a slow one.
+    /// Losses at one load before it is believed to lose, and failures about a load far below an end before they are no bad moments: once
+    /// is not enough where one trial in six is a slow one.
     ///
     /// Unit: trials. Set by: coverage of `dips`.
     pub(in super::super) const LOSSES: usize = 3;

@@ -1,14 +1,15 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::constants::ends::{
-    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOMENTS, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
+    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
 };
+use super::constants::low_load_probe::LOSSES;
 use super::constants::model::DEEPEST;
 use super::monotone::{Monotone, Possible};
 use super::monotone_bounds::Bets;
 use crate::bad_moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{LoadRange, Rate, Ratio, Trial};
+use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial};
 use std::time::Duration;
 
 /// What was seen of one goal.
@@ -82,6 +83,11 @@ impl Shown {
     /// Loads that failed it.
     fn bad(&self) -> impl Iterator<Item = &Rate> {
         self.failed.iter().flatten()
+    }
+
+    /// How many trials failed it at no higher load (a logarithm).
+    pub(super) fn failed_up_to(&self, load: f64) -> u64 {
+        self.bad().filter(|one| libm::log(one.as_pps()) <= load).count() as u64
     }
 
     /// The lowest load that failed it above another (logarithms); infinite where none did.
@@ -199,14 +205,51 @@ impl Shown {
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
     }
 
-    /// Whether trials fail the goal at any load, now and then: of several so little came through that a lower load would have
-    /// failed as well, and of one so far below what others bore that it is no matter of the knee.
-    pub(super) fn fails_anywhere(&self) -> bool {
+    /// Trials that failed the goal, logarithms of their loads from the lowest on, though a load bore it from which no dip leads so far
+    /// down: so little came through that a far lower load would have failed as well, or the load is one that a target bears in any dip.
+    /// What single lost packets deny is another matter.
+    pub(super) fn failed_anywhere(&self) -> Vec<f64> {
         let highest = self.between().0;
-        let is_deep = |(load, through): &&(f64, f64)| *through < load.min(highest) - DEEPEST;
-        let deep = || self.through.iter().filter(is_deep);
-        let is_denied = deep().any(|(load, _)| *load < highest - libm::log(FAR));
-        is_denied && deep().count() >= BLIND.max(self.failed.len().div_ceil(BLIND_ONE_IN))
+        let least = libm::log1p(-TELLS.start);
+        let is_such = |(load, through): &&(f64, f64)| {
+            let is_low = *load < highest - DEEPEST && *through < load + least;
+            is_low || *through < load.min(highest) - DEEPEST
+        };
+        let mut such: Vec<f64> = self.through.iter().filter(is_such).map(|(load, _)| *load).collect();
+        such.sort_by(f64::total_cmp);
+        let is_far = such.first().is_some_and(|load| *load < highest - libm::log(FAR));
+        let is_enough = such.len() >= BLIND.max(self.failed.len().div_ceil(BLIND_ONE_IN));
+        if is_far && is_enough { such } else { Vec::new() }
+    }
+
+    /// That an answer has no lower end, or no upper one, since trials fail at any load.
+    pub(super) fn why_open(&self, goal: &Goal, (has_lower, has_upper): (bool, bool)) -> Option<Caveat> {
+        let failed = self.failed_anywhere();
+        let highest = self.between().0;
+        Some(Caveat::FailsAnywhere {
+            loss_ratio: goal.loss_ratio.as_f64(),
+            trials: failed.len() as u64,
+            of: self.by_load(goal).len() as u64,
+            lowest_pps: libm::exp(*failed.first()?),
+            borne_pps: libm::exp(highest),
+            has_lower,
+            has_upper,
+        })
+    }
+
+    /// The lowest load (a logarithm) up to which, above all that met the goal, so many trials failed that chance has it no oftener than
+    /// `doubt`, at any of the loads that were tried, where they fail as often as others do. Infinite where there is none.
+    pub(super) fn certain_upper(&self, goal: &Goal, doubt: f64) -> f64 {
+        let trials = self.by_load(goal);
+        let highest = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load + ROUNDING);
+        let highest = highest.fold(f64::NEG_INFINITY, f64::max);
+        let (others, above): (Vec<_>, Vec<_>) = trials.iter().partition(|(load, _)| *load <= highest);
+        let failed = others.iter().filter(|(_, met)| *met == 0.0).count();
+        let enough = doubt / trials.len() as f64;
+        let is_enough = |run: &usize| {
+            all_fail(*run as f64, (failed as f64, others.len() as f64), goal.exceed_at_truth()) <= enough
+        };
+        (1..=above.len()).find(is_enough).map_or(f64::INFINITY, |run| above[run - 1].0)
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
@@ -215,7 +258,7 @@ impl Shown {
         let far = lower - libm::log(FAR);
         let open = |load: &&Rate| {
             let failed = self.bad().filter(|one| are_about(**one, **load)).count();
-            failed < MOMENTS && !self.good.iter().any(|&(one, ..)| are_about(one, **load))
+            failed < LOSSES && !self.good.iter().any(|&(one, ..)| are_about(one, **load))
         };
         self.bad().filter(|load| libm::log(load.as_pps()) < far).find(open).copied()
     }
@@ -328,6 +371,17 @@ fn are_met(trials: &[(f64, f64)], end: f64, more: usize, goal: &Goal, enough: f6
             failed += at_one_load.iter().filter(|(_, met)| *met == 0.0).count() as u64;
             is_enough(met, failed)
         })
+}
+
+/// P(so many trials all fail), where each does with one probability, `most` or less, of which nothing else is known but how many of
+/// how many others failed.
+fn all_fail(run: f64, (failed, others): (f64, f64), most: f64) -> f64 {
+    const STEPS: usize = 64;
+    let each: Vec<f64> = (0..STEPS).map(|step| most * (step as f64 + 0.5) / STEPS as f64).collect();
+    let log = |p: &f64| failed * libm::log(*p) + (others - failed) * libm::log1p(-p);
+    let best = each.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
+    let sum = |of: &dyn Fn(&f64) -> f64| each.iter().map(|p| libm::exp(log(p) - best) * of(p)).sum::<f64>();
+    sum(&|p| libm::pow(*p, run)) / sum(&|_| 1.0)
 }
 
 /// P(no more than `number` of `all`), each with probability `each`.
@@ -493,12 +547,58 @@ mod tests {
                 TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
             let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
             shown.note(&trial, &goal, range);
-            shown.fails_anywhere()
+            !shown.failed_anywhere().is_empty()
         };
         assert!(!note(9000, 0) && !note(20_000, 11_000), "overload");
         assert!(!note(8000, 2000) && !note(8500, 2000), "dips");
         assert!(!note(7000, 6000), "a moment");
         assert!(note(5000, 5000));
+    }
+
+    /// The same shallow: a load at which one in twenty packets is lost, far below what others bore.
+    #[test]
+    fn shallow_failures_far_below_what_others_bore_are_of_any_load_and_single_packets_are_not() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let fails_anywhere = |lost: u64| {
+            let mut shown = Shown::default();
+            for (pps, lost) in [(9000, 0), (10_000, 500), (5000, lost), (4000, lost)] {
+                let input =
+                    TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+                let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+                shown.note(&trial, &goal, range);
+            }
+            !shown.failed_anywhere().is_empty()
+        };
+        assert!(fails_anywhere(250) && fails_anywhere(20));
+        assert!(!fails_anywhere(1) && !fails_anywhere(0));
+    }
+
+    /// One in eleven failed at lower loads: five in a row above are no chance. Where four did, seven may be.
+    #[test]
+    fn the_rarer_trials_fail_at_any_load_the_fewer_that_fail_in_a_row_are_an_upper_end() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let ends = |bad: u64| -> Vec<u64> {
+            let mut shown = Shown::default();
+            let mut note = |pps: u64, is_bad: bool| {
+                let input =
+                    TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+                let forwarded = if is_bad { pps / 2 } else { pps };
+                shown.note(&Trial { offered: pps, forwarded, ..Trial::new(1, input, 7) }, &goal, range);
+                let end = shown.certain_upper(&goal, 0.025);
+                if end.is_finite() { libm::exp(end).round() as u64 } else { 0 }
+            };
+            for step in 0..10 {
+                note(5000 + 100 * (step * 7 % 10), step < bad);
+            }
+            note(6000, false);
+            (0..9).map(|step| note(9000 + step, true)).collect()
+        };
+        assert_eq!(ends(1), [0, 0, 0, 0, 9004, 9004, 9004, 9004, 9004]);
+        assert_eq!(ends(4)[6], 0, "{:?}", ends(4));
     }
 
     #[test]

@@ -3,11 +3,11 @@
 mod answers;
 mod next_load;
 
+use super::constants::diagnostics::DRAWS;
 use super::constants::freshness::ASKS;
 use super::constants::goal_search::{
-    BELIEVED_BY, BORNE, FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST,
-    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED,
-    WORTH_A_STEP,
+    BORNE, FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
+    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, SHOWS_KNEE, STEP_DOWN, SURELY, TOLERATED, WORTH_A_STEP,
 };
 use super::diagnostics::{self, Diagnostics};
 use super::discarded::Discarded;
@@ -227,7 +227,7 @@ impl GoalSearch {
             return;
         };
         if !one.is_vague() {
-            let expected = diagnostics::loss_was_expected(&cloud.sample(BELIEVED_BY), &one);
+            let expected = diagnostics::loss_was_expected(&cloud.sample(DRAWS), &one);
             self.fresh.note(one.log_load, one.loss_ratio(), expected);
         }
     }
@@ -373,20 +373,25 @@ impl GoalSearch {
             borne_minimum: None,
             is_minimum_failed: false,
         };
+        let doubt = 0.5 * (1.0 - self.level);
         // Of trials that depend on one another a few tell no more than one.
         let certain = |goal: &Goal, shown: &Shown| match self.doubt.is_none() {
-            true => shown.certain(goal, 0.5 * (1.0 - self.level)),
+            true => shown.certain(goal, doubt),
             false => UNCERTAIN,
         };
-        let fails_anywhere = self.shown.iter().any(Shown::fails_anywhere);
+        let fails_anywhere = self.shown.iter().any(|shown| !shown.failed_anywhere().is_empty());
+        // Probes are trials of the strictest goal alone, and tell of the others how often they fail.
+        let ends = self.goals.iter().zip(&self.shown).map(|(goal, shown)| shown.certain_upper(goal, doubt));
+        let highest = if fails_anywhere { ends.fold(f64::NEG_INFINITY, f64::max) } else { f64::INFINITY };
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
             let is_minimum_failed = shown.fails_at(goal, self.range.min(), 1.0 - self.level);
             let (certain, mut possible) = (certain(goal, shown), shown.possible(goal));
-            let plainly = shown.certain_lower(goal, 0.5 * (1.0 - self.level));
+            let plainly = shown.certain_lower(goal, doubt);
             if fails_anywhere {
-                possible.ends = (possible.ends.0.min(plainly), possible.ends.1.max(certain.1));
+                let (least, most) = possible.ends;
+                possible.ends = (least.min(plainly), most.max(certain.1.min(highest)));
             }
             let borne_minimum = borne_minimum.filter(|min| !fails_anywhere || plainly >= *min);
             let stated = Stated {

@@ -1,8 +1,6 @@
 //! Trials far below the load that was found, to see whether nothing is lost there.
 
-use super::constants::low_load_probe::{
-    EXPECTED, LENGTH, LOADS, LOSSES, LOSSES_WHERE_EXPECTED, SHARES, USUAL,
-};
+use super::constants::low_load_probe::{EXPECTED, LENGTH, LOADS, LOSSES, LOSSES_WHERE_EXPECTED, SHARES};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::time::Duration;
 
@@ -50,7 +48,7 @@ impl LowLoadProbe {
 
     /// How long they take, when a full trial of `duration` waits so much longer.
     pub(super) fn cost(duration: Duration, waits: Duration) -> Duration {
-        (waits + duration.mul_f64(LENGTH)) * USUAL
+        (waits + duration.mul_f64(LENGTH)) * SHARES.len() as u32
     }
 
     /// Each load once, from the highest down; then those again that lost and are not believed.

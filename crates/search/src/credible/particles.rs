@@ -1,9 +1,9 @@
 //! What is believed after some trials: weighted particles, moved by Metropolis steps.
 
-use super::constants::model::DEEPEST;
+use super::constants::model::{BELIEF, DEEPEST};
 use super::constants::particles::{
-    ALONE, AT_ONCE, CHUNK, DIPPED, DRAWS, LEAST_OFF, LEAST_STEP, LIKELIHOODS, MOST_SWEEPS, PARTICLES,
-    POINTED, STEPPED, STEPS, SWEEPS,
+    ALONE, AT_ONCE, CHUNK, DIPPED, DRAWS, LEAST_STEP, LIKELIHOODS, MOST_SWEEPS, PARTICLES, POINTED, STEPPED,
+    STEPS, SWEEPS,
 };
 use super::model::{Evidence, Shape, UNKNOWNS, Unknowns};
 use super::normal::Normal;
@@ -296,7 +296,7 @@ fn step(seen: &[Evidence]) -> Option<(f64, f64)> {
 /// as a count is believed.
 fn shown_floor(one: &Evidence) -> Option<ShownFloor> {
     let shows = one.lost > 0.0 && !one.is_far() && !one.is_vague();
-    shows.then(|| (libm::log(one.loss_ratio()), LEAST_OFF.max(2.0 / libm::sqrt(one.lost))))
+    shows.then(|| (libm::log(one.loss_ratio()), (2.0 * BELIEF).max(2.0 / libm::sqrt(one.lost))))
 }
 
 /// Where θ is drawn from to begin with: where a trial points to, above that by as much as a dip is deep, between

@@ -3,7 +3,8 @@
 //! A steady target is found as well with a fifth of the time a trial. Two whole trials then have to agree with
 //! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
 
-use super::constants::short_trials::{AGREEING, DRAWS, FEWEST, LEFT, MOST, SHORT, SURPRISE, WAITS};
+use super::constants::diagnostics::DRAWS;
+use super::constants::short_trials::{AGREEING, FEWEST, LEFT, MOST, SHORT, SURPRISE, WAITS};
 use super::diagnostics;
 use super::model::Evidence;
 use super::particles::Particles;

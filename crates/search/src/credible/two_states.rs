@@ -3,14 +3,15 @@
 //! A trial with losses shows its own capacity, one without that its capacity is above its load. Where many trials
 //! are slow, half of all may be or not, and the middle of what is believed lies where no trial was.
 
-use super::constants::two_states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
+use super::constants::ends::TELLS;
+use super::constants::two_states::{APART, FAR, GROUP, RARE, SHARE};
 use super::model::Evidence;
 use super::random_orders::strange;
 
 /// Whether trials fall into a slow and a fast group. Looks at trials in order, and at what others, by their numbers, let through far
 /// above the knee: no less than that was their capacity, and how much more is not known.
 pub(super) fn are_two(seen: &[Evidence], far: &[(usize, f64)]) -> bool {
-    let shows = |one: &&Evidence| one.loss_ratio() >= SHOWS;
+    let shows = |one: &&Evidence| one.loss_ratio() >= TELLS.start;
     let mut shown: Vec<f64> = seen.iter().filter(shows).map(Evidence::log_forwarded).collect();
     shown.sort_by(f64::total_cmp);
     let Some(split) = (GROUP..=shown.len()).find(|&split| is_apart(&shown, split)) else { return false };
@@ -19,7 +20,7 @@ pub(super) fn are_two(seen: &[Evidence], far: &[(usize, f64)]) -> bool {
     // Whether a trial was slow: 1, or 0; none of what lost nothing where a slow one would not have either.
     let state = |one: &Evidence| {
         let through = one.log_forwarded();
-        match one.loss_ratio() >= SHOWS {
+        match one.loss_ratio() >= TELLS.start {
             true => Some(f64::from(u8::from(through <= slow_end))),
             false => (through > between).then_some(0.0),
         }

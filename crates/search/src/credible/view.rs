@@ -39,7 +39,9 @@ pub(super) struct View {
     plain: f64,
     /// What trials leave possible.
     possible: Possible,
-    /// The interval may be so much narrower than that.
+    /// Whether the last trials passed the upper end that would be stated.
+    pub(super) is_passed: bool,
+    /// The interval may be so much narrower than what is possible.
     tolerance: f64,
     /// Where a trial is believed to meet the goal for sure, and where to fail it.
     sure: (f64, f64),
@@ -90,7 +92,9 @@ impl View {
             borne: ANYWHERE,
             plain: f64::INFINITY,
             possible: stated.possible,
-            tolerance: if width < TRUSTED { width.max(wanted) } else { 0.0 },
+            is_passed: false,
+            // One that is narrower than what trials scatter by rests on several of them.
+            tolerance: if width < TRUSTED.max(cloud.scatter(0.5)) { width.max(wanted) } else { 0.0 },
             // Where trials deny nothing there is no gap to close.
             sure: match stated.possible == Possible::UNASKED {
                 true => stated.possible.ends,
@@ -109,7 +113,8 @@ impl View {
         let (_, upper) = self.stated();
         match left(upper) {
             end if end > upper => {
-                Self { borne: (self.borne.0, end), certain: (self.certain.0, f64::INFINITY), ..self }
+                let (borne, certain) = ((self.borne.0, end), (self.certain.0, f64::INFINITY));
+                Self { borne, certain, is_passed: true, ..self }
             }
             _ => self,
         }

@@ -503,6 +503,36 @@ impl fmt::Display for Caveat {
                 goal(*loss_ratio),
                 number_of(*offered, "packet")
             ),
+            Self::FailsAnywhere { loss_ratio, trials, of, lowest_pps, borne_pps, has_lower, has_upper } => write!(
+                f,
+                "{trials} of {} did not meet the goal of {} where others bore as much or far more (the lowest at {}, where {} was borne): trials \
+                 fail at any load now and then, and that some failed bounds nothing. {}, for chance explains what trials at such loads \
+                 did: look what happened in those that failed and mend it, or search longer (--budget)",
+                number_of(*of, "trial"),
+                goal(*loss_ratio),
+                load(*lowest_pps),
+                load(*borne_pps),
+                match (has_lower, has_upper) {
+                    (false, false) => "No end is stated",
+                    (false, true) => "No lower end is stated",
+                    _ => "No upper end is stated",
+                }
+            ),
+            Self::NoUpperEnd { loss_ratio, failed, passed_pps: Some(passed) } => write!(
+                f,
+                "no upper end is stated for {}: the last trials met it at {}, though {} of before failed it at no higher loads, so the \
+                 target may have become faster; search again, or longer (--budget)",
+                goal(*loss_ratio),
+                load(*passed),
+                number_of(*failed, "trial")
+            ),
+            Self::NoUpperEnd { loss_ratio, failed, passed_pps: None } => write!(
+                f,
+                "no upper end is stated for {}: {} failed it, too few among those that met it to bound the limit from above; search \
+                 longer (--budget)",
+                goal(*loss_ratio),
+                number_of(*failed, "trial")
+            ),
             Self::CountersShared { unplaced: unplaced @ 1.., .. } => write!(
                 f,
                 "the counters that say where packets were lost count other programs' packets too, and which of the trial's came \

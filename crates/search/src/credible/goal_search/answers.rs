@@ -5,7 +5,7 @@ use super::super::view::View;
 use super::super::{choice, curve, diagnostics};
 use super::{GoalSearch, Stage};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
-use dropline_trial::{Ratio, TrialInput};
+use dropline_trial::{Caveat, Ratio, TrialInput};
 use std::time::Duration;
 
 impl GoalSearch {
@@ -69,6 +69,31 @@ impl GoalSearch {
                 }
             }),
         }
+    }
+
+    /// Of each goal, which rule took an end away from its answer, where one is missing for another reason than the range.
+    pub(in super::super) fn why_open(&self) -> Vec<Option<Caveat>> {
+        let why = |(place, outcome): (usize, GoalOutcome)| {
+            let (goal, shown, view) = (&self.goals[place], &self.shown[place], self.views.get(place)?);
+            let has = (outcome.lower.is_some(), outcome.upper.is_some());
+            if has == (true, true) || !matches!(outcome.result, GoalResult::Wide { .. }) {
+                return None;
+            }
+            let passed = self.fresh.met_and_failed(goal.loss_ratio.as_f64()).0;
+            let passed = Some(passed).filter(|passed| view.is_passed && passed.is_finite());
+            let no_upper = || Caveat::NoUpperEnd {
+                loss_ratio: goal.loss_ratio.as_f64(),
+                failed: shown.failed_up_to(passed.unwrap_or(f64::INFINITY)),
+                passed_pps: passed.map(libm::exp),
+            };
+            let of_another =
+                || self.goals.iter().zip(&self.shown).find_map(|(goal, shown)| shown.why_open(goal, has));
+            match passed {
+                Some(_) if !has.1 => Some(no_upper()),
+                _ => shown.why_open(goal, has).or_else(of_another).or_else(|| (!has.1).then(no_upper)),
+            }
+        };
+        self.outcome().into_iter().enumerate().map(why).collect()
     }
 
     /// Whether trials at the lowest load failed a goal so often that its own load is below that.

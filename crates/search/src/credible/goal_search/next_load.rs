@@ -2,9 +2,7 @@
 
 use super::super::choice;
 use super::super::constants::ends::MOST_LACKED;
-use super::super::constants::goal_search::{
-    CHECK, LAST, LEFT_ONE_IN, PLAIN_FROM, SETTLING, SHOWN_ONE_IN, SPARE,
-};
+use super::super::constants::goal_search::{CHECK, LAST, ONE_IN, PLAIN_FROM, SETTLING, SPARE};
 use super::super::ends::Shown;
 use super::super::is_zero_loss;
 use super::super::particles::Particles;
@@ -52,7 +50,7 @@ impl GoalSearch {
         let widest = || views().filter_map(excess).max_by(|(one, _), (other, _)| one.total_cmp(other));
         let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
             true => views().find_map(|(_, view)| view.unshown(self.range)),
-            false if self.trials < SETTLING || !self.trials.is_multiple_of(SHOWN_ONE_IN) => None,
+            false if self.trials < SETTLING || !self.trials.is_multiple_of(ONE_IN) => None,
             false => widest()
                 .map(|(_, load)| load)
                 .or_else(|| views().find_map(|(_, view)| view.in_a_tail(self.range))),
@@ -63,7 +61,7 @@ impl GoalSearch {
     /// A load at which a trial would leave less possible beyond what is believed, where that is much; now and then the belief
     /// has its turn, but not at the end.
     fn gap(&self, left: usize) -> Option<Rate> {
-        let is_its_turn = left <= LAST || !self.trials.is_multiple_of(LEFT_ONE_IN);
+        let is_its_turn = left <= LAST || !self.trials.is_multiple_of(ONE_IN);
         if self.trials < SETTLING || !is_its_turn {
             return None;
         }
@@ -130,7 +128,7 @@ impl GoalSearch {
             Stage::Weighing(cloud) => cloud.scatter(0.5),
             _ => 0.0,
         };
-        let above = upper + 2.0 * (passed - upper).max(scatter).max(0.5 * CHECK);
+        let above = upper + (2.0 * (passed - upper)).max(3.0 * scatter).max(CHECK);
         let highest = upper.max(passed);
         let load = if above < failed { above } else { 0.5 * (highest + failed) };
         // What failed close above shows it already.
