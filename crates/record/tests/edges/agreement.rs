@@ -60,6 +60,10 @@ fn a_search_makes_as_many_trials_as_were_allowed_and_not_one_more() {
     };
     assert_eq!((later(1, None), later(1, Some(3))), (String::new(), String::new()));
     assert!(later(2, None).contains("and 1 were allowed"));
+    assert_eq!(three.to_object().get("limits"), None, "they are told where there are any");
+    let mut other = three;
+    other.limits.push(limits(1, None, Some(3)));
+    assert_eq!(other.to_object()["limits"][0]["max_trials"], 3);
 }
 
 #[test]
