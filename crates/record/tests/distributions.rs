@@ -1,7 +1,7 @@
 //! A stored distribution is what was counted, or it is refused with what disagrees.
 
-use dropline_record::{Count, DistributionLine};
 use dropline_record::schema::Line;
+use dropline_record::{Count, DistributionLine};
 use dropline_stats::{Above, Counted, Meaning};
 use serde_json::{Value, json};
 

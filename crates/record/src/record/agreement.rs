@@ -13,8 +13,7 @@ use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
     AgentLine, AnswerLine, BROKEN, BackToBackLine, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine,
-    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind,
-    TrialLine,
+    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};

@@ -1,7 +1,7 @@
 //! Whether the numbers of a trial follow from one another, and the trial from the header.
 
 use super::{against, answered, changed, header, limits, line, record, trial};
-use dropline_record::{CaveatLine, Count, LoadUnit, Record, SliceLine, TrialLine};
+use dropline_record::{BoundsLine, CaveatLine, Count, LoadUnit, Record, SliceLine, TrialLine};
 use dropline_stats::Histogram;
 use dropline_trial::{Arrival, Delay, Part, Slice, TrafficProfile, Trial};
 use serde_json::json;
@@ -42,6 +42,18 @@ fn bounds_may_be_the_same_and_those_that_are_not_borne_out_may_cross() {
         bounds(50.0, true, None, 200.0).contains("none of them was made"),
         "it was asked for, and not tried"
     );
+}
+
+#[test]
+fn a_trial_of_a_search_has_no_bounds_or_those_of_each_goal() {
+    let bounds = |count: usize| {
+        changed(&record(&[(100, 0)]), |record| {
+            record.trials[0].bounds =
+                vec![BoundsLine { lower_pps: Some(100.0), ..BoundsLine::default() }; count];
+        })
+    };
+    assert_eq!((bounds(0), bounds(1)), (String::new(), String::new()));
+    assert!(bounds(2).contains("the number of bounds is 2, and its goals makes it 1"), "{}", bounds(2));
 }
 
 #[test]

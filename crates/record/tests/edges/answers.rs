@@ -96,7 +96,8 @@ fn a_lower_bound_was_met_and_an_upper_one_failed() {
 #[test]
 fn a_trial_that_lost_just_what_a_goal_allows_may_have_met_it_or_failed_it() {
     let bound = |lower: Option<f64>, upper: Option<f64>, lost| {
-        let answer = json!({ "result": "irregular", "why": "unfinished", "lower_pps": lower, "upper_pps": upper });
+        let answer =
+            json!({ "result": "irregular", "why": "unfinished", "lower_pps": lower, "upper_pps": upper });
         let mut record = answered(&[(100, lost)], &answer);
         record.header.search.as_mut().unwrap().goals[0].loss_ratio = 0.1;
         record.result.as_mut().unwrap().goals[0].goal.loss_ratio = 0.1;
@@ -215,4 +216,16 @@ fn a_delay_after_the_search_is_of_a_goal_and_a_trial_of_that_kind() {
     for (goal, trial) in [(1, 3), (0, 1), (0, 4)] {
         assert!(delay(goal, trial).contains("which is none of that kind"), "{goal} {trial}");
     }
+}
+
+#[test]
+fn nothing_stands_behind_a_result() {
+    let whole = answered(&[(100, 0), (200, 20)], &regular(100.0, 200.0)).to_lines();
+    let more = record(&[(100, 0), (200, 20), (150, 0)]).to_lines();
+    let read = |behind: &str| Record::read(&format!("{whole}{behind}\n")).unwrap_err().to_string();
+    assert_eq!(Record::read(&whole).unwrap().trials.len(), 2);
+    for behind in [more.lines().last().unwrap(), "{\"line\":\"limits\",\"after_trial\":2}"] {
+        assert!(read(behind).contains("line 5 of the record is behind its result"), "{}", read(behind));
+    }
+    assert!(read(whole.lines().last().unwrap()).contains("line 5 of the record is a second result"));
 }

@@ -99,7 +99,10 @@ fn frames_leave_as_fast_as_the_last_of_them_was_late() {
     let late = |late_ns| rate(100, Some(late_ns), false);
     assert_eq!((late(0), rate(2, Some(0), false)), (Some(100.0), Some(2.0)));
     assert!((late(1_000_000_000).unwrap() - 50.0).abs() < 0.1);
-    assert_eq!((rate(100, None, false), rate(1, Some(0), false), rate(100, Some(0), true)), (None, None, None));
+    assert_eq!(
+        (rate(100, None, false), rate(1, Some(0), false), rate(100, Some(0), true)),
+        (None, None, None)
+    );
 }
 
 #[test]
@@ -148,9 +151,8 @@ fn the_result_of_a_search_for_bursts_is_what_follows_from_its_trials() {
     ] {
         assert!(with(change).contains("its back_to_back is not what follows from them"), "{}", with(change));
     }
-    let result = |change: fn(&mut ResultLine)| {
-        changed(&good, |record| change(record.result.as_mut().unwrap()))
-    };
+    let result =
+        |change: fn(&mut ResultLine)| changed(&good, |record| change(record.result.as_mut().unwrap()));
     assert!(result(|line| line.back_to_back = None).contains("its back_to_back is not"));
     assert!(result(|line| line.trial_seconds = 4.0).contains("trial_seconds is 4"));
     assert!(result(|line| line.interrupted = true).contains("interrupted says otherwise"));

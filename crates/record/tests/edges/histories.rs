@@ -1,7 +1,8 @@
 //! What is told of a history: what moved, what is silent, and what its index is.
 
 use dropline_record::{
-    IndexedGoal, Injected, News, Quantity, Reindexed, SeriesLine, Trends, VerdictWord, measured_by,
+    Environment, Header, IndexedGoal, Injected, News, Quantity, Reindexed, SeriesLine, Trends, VerdictWord,
+    measured_by,
 };
 use serde_json::{Value, json};
 
@@ -78,7 +79,8 @@ fn news_are_changes_and_drifts_that_nobody_acknowledged_each_with_when_it_was() 
 
 #[test]
 fn three_searches_without_a_limit_one_after_another_are_silence() {
-    let silent = |silent: &[u64]| trends(silent.iter().map(|count| series(&[], &[], *count)).collect()).is_silent();
+    let silent =
+        |silent: &[u64]| trends(silent.iter().map(|count| series(&[], &[], *count)).collect()).is_silent();
     assert!(silent(&[0, 3]) && silent(&[4, 0]));
     assert!(!silent(&[2, 2]) && !silent(&[]));
 }
@@ -90,7 +92,10 @@ fn of_limits_and_what_is_delivered_more_is_better_and_of_delays_less() {
     {
         let quantity: Quantity = serde_json::from_value(json!(word)).unwrap();
         assert_eq!(quantity.more_is_better(), more_is_better, "{word}");
-        assert_eq!((quantity.to_string(), serde_json::to_value(quantity).unwrap()), (word.into(), json!(word)));
+        assert_eq!(
+            (quantity.to_string(), serde_json::to_value(quantity).unwrap()),
+            (word.into(), json!(word))
+        );
     }
     let unknown = serde_json::from_value::<Quantity>(json!("p101")).unwrap_err();
     assert!(unknown.to_string().contains("\"p101\" is not a quantity"));
@@ -129,5 +134,26 @@ fn an_injection_is_of_files_where_rounds_crossed_no_probe() {
         Injected { probe: probe.map(str::to_owned), rounds, ..Injected::default() }.is_of_files()
     };
     assert_eq!((of(None, 1), of(None, 0), of(Some("rx"), 1)), (true, false, false));
-    assert_eq!((measured_by(None), measured_by(Some("local:2"))), ("one process".into(), "agents local:2".into()));
+}
+
+#[test]
+fn one_process_measures_or_agents_by_their_words() {
+    let by = |on: Option<&str>| Header { on: on.map(str::to_owned), ..super::header() }.measured_by();
+    assert_eq!((by(None), by(Some("west=2"))), ("one process".into(), "agents west=2".into()));
+    assert_eq!(
+        (measured_by(None), measured_by(Some("local:2"))),
+        ("one process".into(), "agents local:2".into())
+    );
+}
+
+#[test]
+fn a_machine_is_said_by_its_processor_how_many_it_has_and_what_it_runs_on() {
+    let known = Environment {
+        cpu: Some("Xeon".into()),
+        cpus: Some(2),
+        virtualization: Some("kvm".into()),
+        ..Environment::default()
+    };
+    assert_eq!(known.machine(), "Xeon, 2 CPUs, kvm");
+    assert_eq!(Environment::default().machine(), "unknown, unknown CPUs");
 }

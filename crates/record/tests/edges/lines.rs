@@ -1,6 +1,6 @@
 //! What a line makes of what was measured, and the words that it has for it.
 
-use super::{goal, line, trial};
+use super::{goal, line, record, trial};
 use dropline_record::{
     AnswerLine, BoundsLine, CaveatLine, CertifiedLine, CourseWord, CurveLine, DesignWord, DistributionLine,
     EndWord, GoalLine, LawWord, LoadUnit, OutlookLine, PassagesLine, ResultWord, VerdictWord, below_zero,
@@ -11,6 +11,7 @@ use dropline_stats::drift::Course;
 use dropline_stats::{Counted, Histogram, LawVerdict, Meaning};
 use dropline_trial::passages::{Passages, Pipe};
 use dropline_trial::{Caveat, Delay, Rate, Ratio, Slice, Trial};
+use serde_json::json;
 use std::time::Duration;
 
 fn pps(load: u64) -> Rate {
@@ -41,7 +42,10 @@ fn an_answer_says_what_was_found_in_its_words() {
         assert_eq!((answer.result, answer.result.words(), answer.why.as_deref()), (word, words, None));
         assert_eq!((answer.lower_pps, answer.upper_pps), (Some(100.0), Some(200.0)));
         assert_eq!((answer.median_pps, answer.level), (median_pps, level), "{words}");
-        assert_eq!((answer.is_below_minimum(), answer.about_others()), (word == ResultWord::BelowMinimum, None));
+        assert_eq!(
+            (answer.is_below_minimum(), answer.about_others()),
+            (word == ResultWord::BelowMinimum, None)
+        );
         assert_eq!(CertifiedLine::new(&outcome(result)).result, word);
     }
     for (why, word, is_generators, is_starved, is_unfinished) in [
@@ -295,4 +299,24 @@ fn a_goal_is_said_as_it_is_written() {
         assert_eq!(said(loss_ratio, within_ns), words);
     }
     assert_eq!(goal().bound_words(), None);
+}
+
+#[test]
+fn doubts_about_the_whole_are_those_of_its_one_trial_else_of_its_result_and_of_reading_it() {
+    let said = |code: &str| CaveatLine::said(code, "so");
+    let result = json!({
+        "goals": [], "trial_seconds": 1.0, "elapsed_s": 1.0, "interrupted": false, "caveats": [said("of_result")],
+    });
+    let codes = |verb: &str, has_result: bool| {
+        let mut record = record(&[(100, 0)]);
+        record.header.verb = verb.into();
+        record.trials[0].caveats.push(said("of_trial"));
+        record.reading.push(said("of_reading"));
+        record.result = has_result.then(|| serde_json::from_value(result.clone()).unwrap());
+        record.caveats().into_iter().map(|caveat| caveat.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("trial", false), ["of_reading", "of_trial"]);
+    assert_eq!(codes("watch", false), ["of_reading", "of_trial"]);
+    assert_eq!(codes("search", true), ["of_reading", "of_result"]);
+    assert_eq!(codes("search", false), ["of_reading"]);
 }
