@@ -214,15 +214,3 @@ fn beside_packets_of_others_that_the_replay_does_not_know_nothing_is_blamed() {
     assert!(beside.cause.is_none() && beside.remedies.is_empty(), "{:?}", beside.cause);
     assert!(beside.lacks.contains(&Lack::OthersCame), "{:?}", beside.lacks);
 }
-
-#[test]
-fn looks_at_packets_whose_times_were_not_kept_say_nothing_of_its_service() {
-    let (all, watched) = one_way(1_000_000, SLEEPER);
-    let mut kept = PacketTimes::with_room(1000, false);
-    all.iter().take(1000).for_each(|packet| kept.departures.push(packet.due_ns, packet.left_ns, 0));
-    kept.departures.leave_out(2000);
-    let found = explained_of(&kept, &watched, watched.samples.last().unwrap().drops.unwrap());
-    let server = found.server.as_ref().unwrap();
-    assert_eq!((server.service_from, server.stalls), (ServiceFrom::Queue, 0), "{server:?}");
-    assert!((server.service_ns - 2_060_000.0).abs() < 20_000.0, "{server:?}");
-}
