@@ -140,3 +140,33 @@ fn here(claims: &Claims, of: u64, way: Option<Way>) -> Vec<(Site, u64)> {
 fn sum(here: &[(Site, u64)]) -> u64 {
     here.iter().map(|(_, packets)| packets).fold(0, |all: u64, one| all.saturating_add(*one))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hosts_counters_claim_on_their_own_way_and_on_either_where_they_say_none() {
+        let (out, back) = (Some(Way::Out), Some(Way::Back));
+        let claims: Claims = [
+            (((Place::Qdisc, out), Some(1)), 3),
+            (((Place::Qdisc, back), Some(1)), 4),
+            (((Place::Netfilter, None), Some(1)), 5),
+            (((Place::Netfilter, out), Some(2)), 6),
+        ]
+        .into();
+        let found = |way| here(&claims, 1, way).into_iter().collect::<BTreeMap<_, _>>();
+        let at = |way, place, packets| (Site { way, place }, packets);
+        for way in [Way::Out, Way::Back] {
+            let queued = if way == Way::Out { 3 } else { 4 };
+            let expected = [at(way, Place::Qdisc, queued), at(way, Place::Netfilter, 5)];
+            assert_eq!(found(Some(way)), expected.into(), "{way:?}");
+        }
+        let either = [
+            at(Way::Out, Place::Qdisc, 3),
+            at(Way::Back, Place::Qdisc, 4),
+            at(Way::Out, Place::Netfilter, 5),
+        ];
+        assert_eq!(found(None), either.into());
+    }
+}

@@ -295,6 +295,39 @@ mod tests {
     use crate::{Stack, TargetSockets, account};
     use dropline_trial::Caveat;
 
+    fn space(id: u64, role: Role, stack: Stack) -> Space {
+        Space {
+            id,
+            role,
+            stack,
+            devices: None,
+            hooked: Some(false),
+            ruled: Some(false),
+            ruled_way: None,
+            drops_arriving: crate::Bars::Nothing,
+            drops_leaving: crate::Bars::Nothing,
+            source_is_own: false,
+            neighbour_found: None,
+            flow: None,
+        }
+    }
+
+    #[test]
+    fn what_other_namespaces_lost_behind_their_ip_layers_was_lost_ahead_of_this_one_and_what_it_sends_was_not()
+     {
+        let of = |id, role, out_discards| {
+            let stack = Stack { out_discards, ..Stack::default() };
+            Space { devices: Some(Vec::new()), ..space(id, role, stack) }
+        };
+        let outcome = Outcome { offered: 1000, forwarded: 600, ..Outcome::default() };
+        let spaces = vec![of(1, Role::Near, 5), of(2, Role::Far, 7)];
+        let grown = Snapshot { spaces, ..Snapshot::default() };
+        let ahead = [0, 1].map(|at| grown.lost_ahead(&grown.spaces[at], &outcome));
+        assert_eq!(ahead, [7, 5]);
+        let shared = Snapshot { spaces: vec![of(1, Role::Both, 5)], ..Snapshot::default() };
+        assert_eq!(shared.lost_ahead(&shared.spaces[0], &outcome), 5, "in one namespace both sides send");
+    }
+
     #[test]
     fn packets_of_others_at_the_targets_socket_are_said_and_a_few_beside_it_are_not() {
         let others_and_late = |drops: u64, got: u64, late: u64| {
@@ -307,20 +340,7 @@ mod tests {
                 delivered: 10_000,
                 ..Stack::default()
             };
-            let space = Space {
-                id: 1,
-                role: Role::Both,
-                stack,
-                devices: None,
-                hooked: Some(false),
-                ruled: Some(false),
-                ruled_way: None,
-                drops_arriving: crate::Bars::Nothing,
-                drops_leaving: crate::Bars::Nothing,
-                source_is_own: false,
-                neighbour_found: None,
-                flow: None,
-            };
+            let space = space(1, Role::Both, stack);
             let target = Some(TargetSockets { drops, ..TargetSockets::default() });
             let grown = Snapshot { spaces: vec![space], target, ..Snapshot::default() };
             let outcome = Outcome { offered: 1000, forwarded: 600, late, ..Outcome::default() };

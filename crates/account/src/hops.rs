@@ -64,7 +64,6 @@ impl HostPath {
             }
             before = Some(space);
         }
-        found.retain(|(_, _, lost)| *lost > 0);
         // A few frames of a link are the kernel's own questions: the largest claim first.
         found.sort_by_key(|(_, _, lost)| std::cmp::Reverse(*lost));
         found

@@ -203,6 +203,8 @@ mod tests {
         let found = |lost: &[(u64, usize)]| of(lost, None).at_even_distances(lost);
         let tenth = lost((0..200).map(|n| n * 10 + 3).collect());
         assert_eq!((found(&tenth).shape, found(&tenth).every), (Shape::Regular, Some(10.0)));
+        let few = |count: usize| found(&lost((0..count).map(|n| n * 10).collect())).every;
+        assert_eq!((few(10), few(11)), (None, Some(10.0)), "nine distances are no rule, and ten are");
         // One packet in 3.4: distances of three and of four.
         let uneven = found(&lost((0..200).map(|n| n * 34 / 10).collect()));
         assert!(uneven.shape == Shape::Regular && (uneven.every.unwrap() - 3.4).abs() < 0.05, "{uneven:?}");

@@ -9,15 +9,18 @@ pub fn host_and_port(word: &str) -> Option<(&str, u16)> {
     // A port is digits alone; a number may have a sign.
     let port = Some(port).filter(|port| port.bytes().all(|digit| digit.is_ascii_digit()))?;
     let port = port.parse().ok().filter(|&port| port > 0)?;
-    let is_ipv6 = |host: &str| host.split('%').next().is_some_and(|it| it.parse::<Ipv6Addr>().is_ok());
-    let host = match host.strip_prefix('[') {
-        Some(rest) => rest.strip_suffix(']').filter(|host| is_ipv6(host))?,
-        None => host,
-    };
     let is_name = |host: &str| {
         !host.is_empty()
             && !host
                 .contains(|sign: char| sign.is_whitespace() || sign.is_control() || "[]/:?#@".contains(sign))
+    };
+    let is_ipv6 = |host: &str| {
+        let (address, zone) = host.split_once('%').unzip();
+        address.unwrap_or(host).parse::<Ipv6Addr>().is_ok() && zone.is_none_or(is_name)
+    };
+    let host = match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']').filter(|host| is_ipv6(host))?,
+        None => host,
     };
     (is_ipv6(host) || is_name(host)).then_some((host, port))
 }
@@ -46,6 +49,9 @@ mod tests {
             "[::1:7",
             "::1]:7",
             "[host]:7",
+            "[fe80::1%]:7",
+            "[fe80::1%eth0]:7x]:7",
+            "fe80::1%eth 0:7",
             "a b:7",
             "a:b:7",
             "udp://host:7",

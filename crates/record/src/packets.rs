@@ -198,6 +198,23 @@ mod tests {
     }
 
     #[test]
+    fn where_times_were_taken_is_kept_of_either_way() {
+        for (left, back) in
+            [(Stamp::App, Stamp::Kernel), (Stamp::Kernel, Stamp::Nic), (Stamp::Nic, Stamp::App)]
+        {
+            let mut times = times_of(&steady(3, 10), true);
+            times.departures.stamp = left;
+            times.returns.as_mut().unwrap().stamp = back;
+            let mut bytes = PacketFile::to_bytes(1, 7, &times);
+            assert_eq!(PacketFile::read(&bytes).unwrap().times, times);
+            bytes[41] = 3;
+            let checksum = crc32fast::hash(&bytes[..HEAD - 4]).to_le_bytes();
+            bytes[HEAD - 4..HEAD].copy_from_slice(&checksum);
+            assert_eq!(PacketFile::read(&bytes), Err(PacketFileError::Head), "taken by nobody that is known");
+        }
+    }
+
+    #[test]
     fn other_bytes_and_other_versions_are_told_apart() {
         assert_eq!(PacketFile::read(b"{\"schema\""), Err(PacketFileError::NotPackets));
         let mut bytes = PacketFile::to_bytes(1, 7, &times_of(&steady(3, 10), true));

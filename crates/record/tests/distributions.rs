@@ -1,12 +1,16 @@
 //! A stored distribution is what was counted, or it is refused with what disagrees.
 
-use dropline_record::DistributionLine;
 use dropline_record::schema::Line;
+use dropline_record::{Count, DistributionLine};
 use dropline_stats::{Above, Counted, Meaning};
 use serde_json::{Value, json};
 
 /// 6 us, 7 us and 9 to 11 us, events beyond 200 us, in two slices of time.
 fn stored() -> Value {
+    serde_json::to_value(Line::Distribution(Box::new(line()))).unwrap()
+}
+
+fn line() -> DistributionLine {
     let counted =
         |ranges: [(i64, i64, u64); 3], above| Counted::ranges(Meaning::default(), ranges, above).unwrap();
     let above = Some(Above { from: 200, count: 4 });
@@ -14,7 +18,7 @@ fn stored() -> Value {
     let mut line = DistributionLine::new("a.txt", "raw", "", &whole, &[]);
     let part = counted([(6, 6, 10), (7, 7, 5), (9, 11, 1)], None);
     [0.0, 1.0].into_iter().for_each(|begin_s| line.push_slice(begin_s, 1.0, &part));
-    serde_json::to_value(Line::Distribution(Box::new(line))).unwrap()
+    line
 }
 
 /// What is said against it.
@@ -106,4 +110,43 @@ fn slices_may_begin_together_last_no_time_and_have_all_events() {
     let mut line = stored();
     line["above_from"] = json!(12);
     assert_eq!(against(&line), None, "just above the highest cell");
+}
+
+#[test]
+fn events_in_order_are_those_that_were_counted() {
+    let counted = Counted::ranges(Meaning::default(), [(6, 6, 2), (9, 11, 2)], None).unwrap();
+    let good = DistributionLine::new("a.txt", "raw", "", &counted, &[]);
+    let against = |events: &[i64]| {
+        let line = DistributionLine { events: events.to_vec(), ..good.clone() };
+        line.events_in_order().map(<[i64]>::to_vec)
+    };
+    assert_eq!(against(&[]), Ok(vec![]));
+    for events in [[9, 6, 11, 6], [6, 6, 10, 10]] {
+        assert_eq!(against(&events), Ok(events.to_vec()));
+    }
+    for (events, says) in [
+        (&[9, 6, 11][..], "its cell from 6 to 6 has 2 events, and 1 of its events in order are there"),
+        (&[9, 6, 8, 6], "its cell from 9 to 11 has 2 events, and 1 of"),
+        (&[9, 6, 12, 6], "its cell from 9 to 11 has 2 events, and 1 of"),
+        (&[9, 6, 11, 6, 7], "count is 4, and there are 5 events in order"),
+    ] {
+        assert!(against(events).unwrap_err().contains(says), "{events:?}");
+    }
+    let edited = DistributionLine { count: Count(5), events: vec![6, 6, 9, 9], ..good.clone() };
+    assert!(edited.events_in_order().unwrap_err().contains("count is 5, and its cells make it 4"));
+}
+
+#[test]
+fn stretches_have_all_events_in_the_ticks_of_the_whole() {
+    let mut line = line();
+    assert_eq!(line.counted_stretches(), Ok(vec![]));
+    let part = Counted::ranges(Meaning::default(), [(6, 6, 10), (7, 7, 8)], None).unwrap();
+    line.push_stretch(&part);
+    assert_eq!(line.counted_stretches(), Err("count is 36, and its stretches make it 18".into()));
+    line.push_stretch(&part);
+    assert_eq!(line.counted_stretches(), Ok(vec![part.clone(), part]));
+    line.stretches[1][0].2 = Count(0);
+    assert!(line.counted_stretches().unwrap_err().contains("stretch 2: the cell from 6 to 6 is empty"));
+    line.rounding = "up".into();
+    assert!(line.counted_stretches().unwrap_err().contains("rounding is \"up\""));
 }

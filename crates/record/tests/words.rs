@@ -1,7 +1,7 @@
 //! What lines say by themselves: their words, their units, and the numbers that they hold for computing.
 
 use dropline_record::{
-    ArrivalsLine, ComparedSearches, DistributionLine, GoalLine, Header, LoadUnit, Purpose, TrialLine,
+    ArrivalsLine, ComparedSearches, DistributionLine, Header, LoadUnit, Purpose, TrialLine,
 };
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::graph::{Graph, Residence};
@@ -42,21 +42,6 @@ fn arrivals_come_back_as_what_was_measured() {
         ks_floor: Some(0.75),
     };
     assert_eq!(ArrivalsLine::from(&kept).kept(), kept);
-}
-
-#[test]
-fn a_goal_is_said_in_words() {
-    let words = |loss_ratio: f64| {
-        let goal: GoalLine = serde_json::from_value(json!({
-            "loss_ratio": loss_ratio, "exceed_ratio": 0.5, "trial_duration_s": 1.0,
-            "initial_trial_duration_s": 1.0, "duration_sum_s": 1.0, "width": 0.005,
-        }))
-        .unwrap();
-        goal.words()
-    };
-    assert_eq!(words(0.0), "no loss");
-    assert_eq!(words(0.005), "0.5 % loss");
-    assert_eq!(words(1e-9), "0.0000001 % loss");
 }
 
 #[test]

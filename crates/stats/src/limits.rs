@@ -348,6 +348,10 @@ mod tests {
         let level = interval(0.9, 1.0, 1.1);
         let half = tried(&[[3.0; 10], [0.5; 10]].concat(), &[3.0; 11]);
         near(one(level, by(&half), 0.02).low, 0.5 / 1.1);
+        // Beside an end of a 95 % interval, which is beyond the truth one time in forty, three that agree are enough.
+        let passed = |count: usize| one(level, by(&tried(&[0.5; 3][..count], &[])), 0.02).low;
+        near(passed(3), 0.5 / 1.1);
+        assert_eq!(passed(2), None);
     }
 
     #[test]
@@ -360,6 +364,12 @@ mod tests {
         let found = moved(&many, 0.0);
         assert_eq!(found[0].verdict, Verdict::NoEvidence);
         assert_eq!(found[0].low, one(base, barely, 0.0).low, "intervals are each question's own");
+        // Of two, the clearer one is held against 98.75 % each side: 2.241 standard errors and not 1.960.
+        let beyond = |times: f64| {
+            let middle = 1.01f64.powf(times * 2f64.sqrt());
+            moved(&[(base, interval(middle / 1.01, middle, middle * 1.01)), (base, base)], 0.0)[0].verdict
+        };
+        assert_eq!((beyond(1.15), beyond(1.13)), (Verdict::Improved, Verdict::NoEvidence));
         let clear = (base, interval(0.49, 0.5, 0.51));
         assert_eq!(moved(&[clear, (base, base)], 0.0)[0].verdict, Verdict::Regressed);
     }

@@ -230,6 +230,42 @@ mod tests {
         }
         let falling: Vec<i64> = (0..300).map(|at| 10_000 - 20 * at + at * 37 % 101).collect();
         assert_eq!(warm_up(&falling), 0, "it has no steady part");
+        let few = |count: i64| {
+            let event = |at: i64| if at < 13 { 500 + at } else { 100 + at * 7 % 31 };
+            warm_up(&(0..count).map(event).collect::<Vec<_>>())
+        };
+        assert_eq!((few(39), few(40)), (0, 13), "fewer than forty events say nothing of it");
+    }
+
+    #[test]
+    fn events_are_scored_by_their_place_and_by_whether_they_are_long_and_equal_ones_by_neither() {
+        let events: Vec<i64> = (0..40).map(|at| (at * 7 % 40) * 10).collect();
+        let scores = scored(&events);
+        for which in 0..2 {
+            let mean = scores.iter().map(|score| score[which]).sum::<f64>() / 40.0;
+            let square = scores.iter().map(|score| score[which].powi(2)).sum::<f64>() / 40.0;
+            assert!(mean.abs() < 1e-9 && (square - 1.0).abs() < 1e-9, "{which}: {mean} {square}");
+        }
+        let of = |event: i64| scores[events.iter().position(|&it| it == event).unwrap()];
+        // 39 less its mean 19.5, in deviations of 40 places.
+        assert!((of(390)[0] - 19.5 / (1599.0f64 / 12.0).sqrt()).abs() < 1e-9, "{:?}", of(390));
+        assert!(of(0)[0] == -of(390)[0] && of(390)[1] > 0.0 && of(0)[1] < 0.0);
+        assert_eq!(scored(&[5; 4]), [[0.0; 2]; 4]);
+    }
+
+    #[test]
+    fn sums_over_neighbours_exceed_by_how_far_those_go_one_way_and_spells_are_asked_of_a_hundred_events() {
+        assert_eq!(summed(&[[1.0, 10.0], [2.0, 20.0]]), [[0.0, 0.0], [1.0, 10.0], [3.0, 30.0]]);
+        let of = |row: Vec<[f64; 2]>| excesses(&[row]);
+        // What is the same over so many neighbours has as many times the square of one.
+        let ones = of(vec![[1.0, -1.0]; 98]);
+        assert_eq!(ones.len(), 5);
+        for (found, length) in ones.iter().zip([2.0f64, 4.0, 8.0, 16.0, 32.0]) {
+            assert!((found - length.cbrt()).abs() < 1e-9, "{ones:?}");
+        }
+        let turns = of((0..100).map(|at| [f64::from(1 - 2 * (at % 2)), 1.0]).collect());
+        assert_eq!((turns.len(), turns[0]), (10, 0.0));
+        assert!((turns[9] - 32f64.cbrt()).abs() < 1e-9, "{turns:?}");
     }
 
     #[test]

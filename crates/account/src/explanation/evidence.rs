@@ -92,7 +92,7 @@ impl Evidence<'_> {
     pub(super) fn own(&self) -> u64 {
         let counted = self.at(Site::out(Place::ServiceQueue));
         let unanswered = self.unanswered();
-        let may_be = counted == 0 && unanswered > 0 && self.at(Site::out(Place::ReceiveBuffer)) == 0;
+        let may_be = counted == 0 && self.at(Site::out(Place::ReceiveBuffer)) == 0;
         counted + if may_be && is_full_queue(self.packets) { unanswered } else { 0 }
     }
 

@@ -108,6 +108,15 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_stated_where_a_server_waited_and_its_parts_come_to_more_than_a_quarter_above_its_pace() {
+        let is_stated = |ran_us: u64, waited_us: u64| {
+            own(Some(ran_us * 100_000), waited_us * 100_000 + 1_000_000).is_some()
+        };
+        assert_eq!([is_stated(230, 20), is_stated(231, 20)], [true, false]);
+        assert_eq!([is_stated(300, 10), is_stated(300, 11)], [true, false], "it hardly waited");
+    }
+
+    #[test]
     fn what_is_uncertain_of_a_pace_is_in_the_bounds() {
         let watched = TargetActivity {
             busiest_cpu_ns: Some(18_800 * 100),

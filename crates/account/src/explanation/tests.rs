@@ -204,6 +204,7 @@ fn a_server_that_does_nothing_for_a_while_loses_by_its_stalls() {
     // Nobody saw why it stalled: a CPU of its own may take all of it away, or nothing.
     let own_cpu = found.with(|change| change == Change::OwnCpu).unwrap();
     assert!(own_cpu.low == 0 && own_cpu.high >= found.lost, "{own_cpu:?}");
+    assert_eq!(found.lacks, [Lack::BufferNotSeen, Lack::StallsUnexplained, Lack::LeftByApp], "that says it");
     assert_eq!(verdict(&found, Change::ConstantArrivals), Verdict::DoesNot);
 }
 

@@ -128,3 +128,15 @@ impl Server {
         at_socket + self.queue.unwrap_or(0).saturating_add(in_hand) as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_best_and_a_worst_case_reach_as_low_and_as_high_as_either() {
+        let of = |lost, low, high| Predicted { lost, low, high };
+        assert_eq!(of(1, 0, 9).up_to_worst(of(5, 4, 6)), of(5, 0, 9));
+        assert_eq!(of(1, 3, 5).up_to_worst(of(5, 2, 6)), of(5, 2, 6));
+    }
+}

@@ -311,10 +311,10 @@ impl Questions {
         // A server that did not read the question need not repeat it.
         let may_lack_it = CLASSES[class].meaning != Answered;
         let behind = |from| match records(reply, from) {
+            _ if reply.len() > self.longest_reply() => Err(Unlike::Extended),
             // One that says that it is cut may be so anywhere.
             Err(Unlike::Truncated) if class == TRUNCATED => Ok(ReplyMeaning::Class(class)),
-            walked if reply.len() <= self.longest_reply() => walked.map(|()| ReplyMeaning::Class(class)),
-            _ => Err(Unlike::Extended),
+            walked => walked.map(|()| ReplyMeaning::Class(class)),
         };
         match questions {
             0 if may_lack_it => return behind(HEADER_BYTES),

@@ -13,8 +13,7 @@ use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
     AgentLine, AnswerLine, BROKEN, BackToBackLine, BoundsLine, CaveatLine, Count, DelayLine, DirectionLine,
-    DisturbanceLine, EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind,
-    TrialLine,
+    EndWord, Header, Purpose, Record, ResultLine, ResultWord, SearchLine, TargetKind, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -270,11 +269,6 @@ fn counts(line: &TrialLine) -> Result<(), String> {
         forwarded: line.forwarded.0,
         generator_lost: line.generator_lost.0,
         duration: seconds(line.duration_s),
-        disturbance: line.disturbance.as_ref().map(DisturbanceLine::disturbance),
-        lost_at: line
-            .lost_at
-            .as_ref()
-            .map(|places| places.iter().map(|(place, packets)| (place.clone(), packets.0)).collect()),
         ..Trial::new(line.number, line.input(), line.seed)
     };
     let itself = "itself";

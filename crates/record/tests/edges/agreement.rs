@@ -1,7 +1,7 @@
 //! Whether the numbers of a trial follow from one another, and the trial from the header.
 
 use super::{against, answered, changed, header, limits, line, record, trial};
-use dropline_record::{CaveatLine, Count, LoadUnit, Record, SliceLine, TrialLine};
+use dropline_record::{BoundsLine, CaveatLine, Count, LoadUnit, Record, SliceLine, TrialLine};
 use dropline_stats::Histogram;
 use dropline_trial::{Arrival, Delay, Part, Slice, TrafficProfile, Trial};
 use serde_json::json;
@@ -45,6 +45,18 @@ fn bounds_may_be_the_same_and_those_that_are_not_borne_out_may_cross() {
 }
 
 #[test]
+fn a_trial_of_a_search_has_no_bounds_or_those_of_each_goal() {
+    let bounds = |count: usize| {
+        changed(&record(&[(100, 0)]), |record| {
+            record.trials[0].bounds =
+                vec![BoundsLine { lower_pps: Some(100.0), ..BoundsLine::default() }; count];
+        })
+    };
+    assert_eq!((bounds(0), bounds(1)), (String::new(), String::new()));
+    assert!(bounds(2).contains("the number of bounds is 2, and its goals makes it 1"), "{}", bounds(2));
+}
+
+#[test]
 fn a_search_makes_as_many_trials_as_were_allowed_and_not_one_more() {
     let three = record(&[(100, 0), (200, 20), (150, 0)]);
     let most =
@@ -60,6 +72,10 @@ fn a_search_makes_as_many_trials_as_were_allowed_and_not_one_more() {
     };
     assert_eq!((later(1, None), later(1, Some(3))), (String::new(), String::new()));
     assert!(later(2, None).contains("and 1 were allowed"));
+    assert_eq!(three.to_object().get("limits"), None, "they are told where there are any");
+    let mut other = three;
+    other.limits.push(limits(1, None, Some(3)));
+    assert_eq!(other.to_object()["limits"][0]["max_trials"], 3);
 }
 
 #[test]

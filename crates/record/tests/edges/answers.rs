@@ -93,6 +93,24 @@ fn a_lower_bound_was_met_and_an_upper_one_failed() {
     assert!(against(&generators).contains("none of them was made"), "and it is one of the search");
 }
 
+#[test]
+fn a_trial_that_lost_just_what_a_goal_allows_may_have_met_it_or_failed_it() {
+    let bound = |lower: Option<f64>, upper: Option<f64>, lost| {
+        let answer =
+            json!({ "result": "irregular", "why": "unfinished", "lower_pps": lower, "upper_pps": upper });
+        let mut record = answered(&[(100, lost)], &answer);
+        record.header.search.as_mut().unwrap().goals[0].loss_ratio = 0.1;
+        record.result.as_mut().unwrap().goals[0].goal.loss_ratio = 0.1;
+        against(&record)
+    };
+    assert_eq!((bound(Some(100.0), None, 10), bound(None, Some(100.0), 10)), (String::new(), String::new()));
+    assert!(bound(Some(100.0), None, 11).contains("none there met it"));
+    assert!(bound(None, Some(100.0), 9).contains("none there failed it"));
+    // Of a goal without loss, a trial that lost nothing did not fail.
+    let none = json!({ "result": "irregular", "why": "unfinished", "upper_pps": 100.0 });
+    assert!(against(&answered(&[(100, 0)], &none)).contains("none there failed it"));
+}
+
 /// What is said against an interval behind trials that met at 100 and failed at 200, and perhaps others.
 fn interval(more: &[(u64, u64)], lower: f64, upper: f64, width: f64) -> String {
     let trials = [&[(100, 0), (200, 20)], more].concat();
@@ -109,6 +127,7 @@ fn interval(more: &[(u64, u64)], lower: f64, upper: f64, width: f64) -> String {
 fn an_interval_lies_no_more_than_a_tenth_beyond_trials_that_part_cleanly() {
     for (lower, upper, is_beyond) in [
         (219.9, 900.0, false),
+        (200.0 * 1.1, 900.0, false),
         (220.1, 900.0, true),
         (60.0, 91.0, false),
         (60.0, 90.9, true),
@@ -198,4 +217,16 @@ fn a_delay_after_the_search_is_of_a_goal_and_a_trial_of_that_kind() {
     for (goal, trial) in [(1, 3), (0, 1), (0, 4)] {
         assert!(delay(goal, trial).contains("which is none of that kind"), "{goal} {trial}");
     }
+}
+
+#[test]
+fn nothing_stands_behind_a_result() {
+    let whole = answered(&[(100, 0), (200, 20)], &regular(100.0, 200.0)).to_lines();
+    let more = record(&[(100, 0), (200, 20), (150, 0)]).to_lines();
+    let read = |behind: &str| Record::read(&format!("{whole}{behind}\n")).unwrap_err().to_string();
+    assert_eq!(Record::read(&whole).unwrap().trials.len(), 2);
+    for behind in [more.lines().last().unwrap(), "{\"line\":\"limits\",\"after_trial\":2}"] {
+        assert!(read(behind).contains("line 5 of the record is behind its result"), "{}", read(behind));
+    }
+    assert!(read(whole.lines().last().unwrap()).contains("line 5 of the record is a second result"));
 }

@@ -1,9 +1,9 @@
 //! What a line makes of what was measured, and the words that it has for it.
 
-use super::{goal, line, trial};
+use super::{goal, line, record, trial};
 use dropline_record::{
     AnswerLine, BoundsLine, CaveatLine, CertifiedLine, CourseWord, CurveLine, DesignWord, DistributionLine,
-    EndWord, LawWord, LoadUnit, OutlookLine, PassagesLine, ResultWord, VerdictWord, below_zero,
+    EndWord, GoalLine, LawWord, LoadUnit, OutlookLine, PassagesLine, ResultWord, VerdictWord, below_zero,
 };
 use dropline_search::{Bound, Bounds, CurvePoint, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_stats::compare::{Design, Overall, Verdict};
@@ -11,6 +11,7 @@ use dropline_stats::drift::Course;
 use dropline_stats::{Counted, Histogram, LawVerdict, Meaning};
 use dropline_trial::passages::{Passages, Pipe};
 use dropline_trial::{Caveat, Delay, Rate, Ratio, Slice, Trial};
+use serde_json::json;
 use std::time::Duration;
 
 fn pps(load: u64) -> Rate {
@@ -41,6 +42,10 @@ fn an_answer_says_what_was_found_in_its_words() {
         assert_eq!((answer.result, answer.result.words(), answer.why.as_deref()), (word, words, None));
         assert_eq!((answer.lower_pps, answer.upper_pps), (Some(100.0), Some(200.0)));
         assert_eq!((answer.median_pps, answer.level), (median_pps, level), "{words}");
+        assert_eq!(
+            (answer.is_below_minimum(), answer.about_others()),
+            (word == ResultWord::BelowMinimum, None)
+        );
         assert_eq!(CertifiedLine::new(&outcome(result)).result, word);
     }
     for (why, word, is_generators, is_starved, is_unfinished) in [
@@ -54,6 +59,9 @@ fn an_answer_says_what_was_found_in_its_words() {
         assert_eq!((answer.result.words(), answer.why.as_deref()), ("irregular", Some(word)));
         let is = (answer.is_generators(), answer.is_starved(), answer.is_unfinished());
         assert_eq!(is, (is_generators, is_starved, is_unfinished), "{word}");
+        let about = answer.about_others().map(|others| others.split_whitespace().next().unwrap());
+        let others = if is_starved { Some("other") } else { is_generators.then_some("its") };
+        assert_eq!((about, answer.is_below_minimum()), (others, why == Irregular::BelowMinimum), "{word}");
         assert_eq!(CertifiedLine::new(&outcome(GoalResult::Irregular(why))).why.as_deref(), Some(word));
         answer.leave_unfinished();
         let left = if is_generators { word } else { "unfinished" };
@@ -230,6 +238,8 @@ fn words_are_those_of_what_was_found() {
         (Overall::NoEvidence, VerdictWord::NoEvidence, false),
     ] {
         assert_eq!((VerdictWord::from(found), word.is_worse()), (word, is_worse));
+        let is_change = matches!(found, Overall::Improved | Overall::Regressed);
+        assert_eq!(word.is_change(), is_change, "{word}");
     }
     assert_eq!(VerdictWord::NoEvidence.words(), "no evidence");
     assert_eq!(VerdictWord::NoEvidence.to_string(), "no_evidence");
@@ -262,6 +272,50 @@ fn words_are_those_of_what_was_found() {
         (LoadUnit::Requests, "request", "requests"),
     ] {
         assert_eq!((unit.one(), unit.many()), (one, many));
+        assert_eq!(unit.lost(), if unit == LoadUnit::Wakeups { "missed" } else { "lost" });
     }
     assert_eq!(LoadUnit::Granules.rates(), ["/s", "k/s", "M/s", "G/s"]);
+}
+
+#[test]
+fn a_goal_is_said_as_it_is_written() {
+    let said = |loss_ratio, within_ns: Option<u64>| {
+        GoalLine { loss_ratio, ..goal() }.within(within_ns.map(Duration::from_nanos)).words()
+    };
+    for (loss_ratio, within_ns, words) in [
+        (0.0, None, "no loss"),
+        (0.005, None, "0.5 % loss"),
+        (1e-9, None, "0.0000001 % loss"),
+        (0.1, None, "10 % loss"),
+        (0.0, Some(200_000), "max < 200 us"),
+        (0.01, Some(1_500_000), "p99 < 1.5 ms"),
+        (0.001, Some(2_000_000_000), "p99.9 < 2 s"),
+        (0.5, Some(1_000_000), "p50 < 1 ms"),
+        (0.5, Some(1000), "p50 < 1 us"),
+        (0.5, Some(999), "p50 < 999 ns"),
+        (0.5, Some(10_000_000_000), "p50 < 10 s"),
+    ] {
+        assert_eq!(said(loss_ratio, within_ns), words);
+    }
+    assert_eq!(goal().bound_words(), None);
+}
+
+#[test]
+fn doubts_about_the_whole_are_those_of_its_one_trial_else_of_its_result_and_of_reading_it() {
+    let said = |code: &str| CaveatLine::said(code, "so");
+    let result = json!({
+        "goals": [], "trial_seconds": 1.0, "elapsed_s": 1.0, "interrupted": false, "caveats": [said("of_result")],
+    });
+    let codes = |verb: &str, has_result: bool| {
+        let mut record = record(&[(100, 0)]);
+        record.header.verb = verb.into();
+        record.trials[0].caveats.push(said("of_trial"));
+        record.reading.push(said("of_reading"));
+        record.result = has_result.then(|| serde_json::from_value(result.clone()).unwrap());
+        record.caveats().into_iter().map(|caveat| caveat.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("trial", false), ["of_reading", "of_trial"]);
+    assert_eq!(codes("watch", false), ["of_reading", "of_trial"]);
+    assert_eq!(codes("search", true), ["of_reading", "of_result"]);
+    assert_eq!(codes("search", false), ["of_reading"]);
 }

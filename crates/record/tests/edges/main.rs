@@ -2,6 +2,8 @@
 
 mod agreement;
 mod answers;
+mod bursts;
+mod histories;
 mod lines;
 
 use dropline_record::{

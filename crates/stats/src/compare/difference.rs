@@ -133,6 +133,7 @@ impl Pivot for Difference {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sides::KNOWN;
     use super::*;
 
     /// Blocks of a thousand events spread evenly over ten thousand ticks, each block moved.
@@ -186,5 +187,24 @@ mod tests {
             Difference::of(&Sides::of(&few(a), &few(b), Design::Whole), 0.9).estimate().is_some()
         };
         assert_eq!([borne(51, 51), borne(49, 51), borne(51, 49)], [true, false, false]);
+    }
+
+    #[test]
+    fn a_difference_is_bounded_where_its_interval_ends_toward_no_change() {
+        const INF: f64 = f64::INFINITY;
+        let is_bounded = |of_b: Option<f64>, below: &[(f64, f64)]| {
+            let known = Difference { of_a: Some(1.0), of_b, freedom: KNOWN, below: below.to_vec() };
+            known.is_bounded_toward_none()
+        };
+        let (low, high) =
+            ([(-5.0, 0.001), (5.0, 0.5), (INF, 0.999)], [(-INF, 0.001), (0.0, 0.5), (5.0, 0.999)]);
+        let (more, less) = (Some(2.0), Some(0.0));
+        assert_eq!([is_bounded(more, &low), is_bounded(less, &high)], [true, true]);
+        assert_eq!([is_bounded(less, &low), is_bounded(more, &high)], [false, false]);
+        assert_eq!(
+            [is_bounded(Some(1.0), &[]), is_bounded(None, &low)],
+            [true, false],
+            "none at all, and unknown"
+        );
     }
 }

@@ -174,6 +174,7 @@ impl Pivot for Wandering {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::close;
     use super::super::{Answer, Binned, Comparison, Overall, Questions, Verdict};
     use super::*;
     use rand::{Rng, SeedableRng};
@@ -379,6 +380,47 @@ mod tests {
         assert_eq!(
             (bears(&wanders, &slow), bears(&a, &b), bears(&a[..10], &b[..10])),
             (Some(1), Some(2), None)
+        );
+    }
+
+    #[test]
+    fn medians_of_rows_differ_by_the_error_of_their_logarithms_or_where_some_are_not_above_zero_of_themselves()
+     {
+        const SOME: [i64; 12] = [0, 40, -30, 20, -50, 10, 30, -20, 50, -40, -10, 5];
+        let side = |together: usize, level: i64, times: i64| -> Vec<Binned> {
+            let block = |part: &[i64]| {
+                let ticks = part.iter().map(|more| (times * (level + more), 1));
+                crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+            };
+            SOME.chunks(together).map(block).collect()
+        };
+        let row = |together, level, p| {
+            Row::of(&Sides::of(&side(together, level, 1), &side(together, level, 2), Design::Apart), p)
+        };
+        let scatter = |values: [f64; 12]| crate::sample::deviation(&values).unwrap().powi(2) / 12.0;
+        for level in [1000, 0] {
+            let values = SOME.map(|more| (level + more) as f64);
+            let (middle, found) = (median(&values).unwrap(), row(1, level, 0.5).unwrap());
+            close(found.of_each().0.unwrap(), middle);
+            close(found.of_each().1.unwrap(), 2.0 * middle);
+            close(found.estimate().unwrap(), middle);
+            assert_eq!(found.freedom(), 11.0);
+            let ends: [f64; 2] = match level {
+                0 => {
+                    let error = (scatter(values) + scatter(values.map(|value| 2.0 * value))).sqrt();
+                    [-2.0, 2.0].map(|reach| middle + reach * error)
+                }
+                _ => {
+                    let error = (2.0 * scatter(values.map(f64::ln))).sqrt();
+                    [-2.0, 2.0].map(|reach| middle * ((2f64.ln() + reach * error).exp() - 1.0))
+                }
+            };
+            close(found.ends(2.0).0.unwrap(), ends[0]);
+            close(found.ends(2.0).1.unwrap(), ends[1]);
+        }
+        assert!(
+            row(1, 1000, 0.9).is_none() && row(2, 1000, 0.5).is_none(),
+            "another quantile; no single events"
         );
     }
 }

@@ -146,6 +146,16 @@ fn a_reply_that_is_longer_than_was_allowed_is_not_an_answer() {
     );
     assert_eq!(long(with(Some(1232)), 1232), Ok(ReplyMeaning::Class(0)));
     assert_eq!(long(with(Some(1232)), 1233), Err(Unlike::Extended));
+    // One that says that it is cut, and ends within its record.
+    let questions = listed("example.org A");
+    let mut cut = with_record(&questions, IS_TRUNCATED);
+    let length_at = cut.len() - 6;
+    cut[length_at..][..2].copy_from_slice(&[2, 0]);
+    let mut said = |length: usize| {
+        cut.resize(length, 0);
+        questions.judge(Request::of_one_stream(9), &cut)
+    };
+    assert_eq!((said(512), said(513)), (Ok(Said::Class(TRUNCATED)), Err(Unlike::Extended)));
 }
 
 #[test]
