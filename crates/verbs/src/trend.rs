@@ -12,15 +12,17 @@ use acknowledged::{Come, Moved, Told};
 use confirming::Confirming;
 use dropline_failure::{Failure, quoted};
 use dropline_record::{
-    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, Quantity, SegmentLine, SeriesLine, Trends,
-    VerdictWord,
+    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, PointLine, Quantity, Record, SegmentLine,
+    SeriesLine, Trends, VerdictWord,
 };
-use dropline_stats::compare::SMALLEST_EFFECT;
-use dropline_stats::trend::{Change, Drifting, ESTIMATOR, Segment, Sized, Trend, Wanted, Widths, YOUNG};
+use dropline_stats::compare::{SMALLEST_EFFECT, Verdict};
+use dropline_stats::trend::{
+    Behind, Change, Drifting, ESTIMATOR, Segment, Sized, Trend, Wanted, Widths, YOUNG,
+};
 use dropline_trial::number_of;
 use nights::{Night, Nights, Open, Without};
-use sources::{once, read};
-use std::path::PathBuf;
+use sources::{once, read, record_at};
+use std::path::{Path, PathBuf};
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,7 +42,8 @@ pub struct Followed {
 pub fn trend(paths: &[PathBuf], followed: &Followed) -> Result<Trends, Failure> {
     let mut left_out = Vec::new();
     let lines = read(paths, &followed.quantities, &mut left_out)?;
-    let trends = of_lines(lines, left_out, followed, || Acknowledged::beside(paths))?;
+    let record = |source: &str| record_at(Path::new(source)).ok();
+    let trends = of_lines(lines, left_out, &record, followed, || Acknowledged::beside(paths))?;
     if trends.series.is_empty() { Err(nothing(&trends.left_out)) } else { Ok(trends) }
 }
 
@@ -48,17 +51,21 @@ pub fn trend(paths: &[PathBuf], followed: &Followed) -> Result<Trends, Failure> 
 pub(crate) fn of_lines(
     lines: Vec<(String, IndexLine)>,
     mut left_out: Vec<LeftOutLine>,
+    record: &dyn Fn(&str) -> Option<Record>,
     followed: &Followed,
     acknowledged: impl FnOnce() -> Result<Acknowledged, Failure>,
 ) -> Result<Trends, Failure> {
     let smallest_effect = followed.smallest_effect.unwrap_or(SMALLEST_EFFECT);
     let (mut nights, mut silent) = (Vec::new(), Vec::new());
-    for (source, line) in once(lines, &mut left_out) {
+    for (source, line) in once(lines, record, &mut left_out) {
         let (found, without) = Night::all(&source, &line, &followed.quantities);
         nights.extend(found);
         for Without { series, why } in without {
             silent.extend(series);
-            left_out.push(LeftOutLine { source: source.clone(), why });
+            // Of a record that lost its end, that is said already.
+            if line.finished || !left_out.iter().any(|left: &LeftOutLine| left.source == source) {
+                left_out.push(LeftOutLine { source: source.clone(), why });
+            }
         }
     }
     let (confirming, nights) = Confirming::out_of(nights);
@@ -114,23 +121,32 @@ fn line(
     acknowledged: &Acknowledged,
     confirming: &Confirming,
 ) -> SeriesLine {
+    let points: Vec<PointLine> = history.nights.iter().map(Night::point).collect();
+    let (history, mut spikes) = history.without_outages();
+    let history = &history;
     let found = Trend::of(&history.nights_as_numbers(), wanted);
     let at = |night: usize| history.nights[night].at.clone();
     let id = history.id();
     let changes = found.iter().flat_map(|found| found.changes.iter().map(move |change| (found, change)));
     let changes = changes.filter(|(found, change)| is_certain(history, found, change));
     let changes = changes.map(|(found, change)| {
-        let commit = |night: usize| history.nights[night].labels.get("commit").cloned();
+        let commits: Vec<Option<&String>> =
+            history.nights.iter().map(|night| night.labels.get("commit")).collect();
         let Told { id, acknowledged, .. } = acknowledged.told(&Moved {
             series: &id,
             rises: change.size > 0.0,
             at: &at(change.at),
             at_low: &at(change.at_low),
             at_high: &at(change.at_high),
+            behind: false,
         });
         let before = found.segments.iter().rfind(|segment| segment.end <= change.at);
-        let before = before.map(|segment| (segment.level, segment.end - segment.start));
-        let confirmation = before.and_then(|before| confirming.of(&id, history, found, before, wanted));
+        let after = found.segments.iter().find(|segment| change.at < segment.end);
+        let until = after.map_or(history.nights.len(), |segment| segment.end);
+        let confirmation =
+            before.and_then(|before| confirming.of(&id, history, found, (before, until), wanted));
+        let judged = matters(history, wanted, before.map(|before| before.level));
+        let of_nights = VerdictWord::from(judged.verdict(change.size_low, change.size_high));
         ChangeLine {
             id,
             at: at(change.at),
@@ -139,9 +155,9 @@ fn line(
             size: change.size,
             size_low: change.size_low,
             size_high: change.size_high,
-            verdict: confirmation.as_ref().map_or(VerdictWord::from(change.verdict), |fresh| {
-                if fresh.nights_since >= YOUNG as u64 && fresh.verdict != VerdictWord::from(change.verdict) {
-                    return VerdictWord::from(change.verdict);
+            verdict: confirmation.as_ref().map_or(of_nights, |fresh| {
+                if fresh.nights_since >= YOUNG as u64 && fresh.verdict != of_nights {
+                    return of_nights;
                 }
                 // Fresh searches that say the contrary do not confirm it, and are no change of these nights.
                 let is_contrary = fresh.verdict.is_change() && (fresh.size > 0.0) != (change.size > 0.0);
@@ -151,16 +167,20 @@ fn line(
             acknowledged,
             by_chance: change.by_chance,
             confirmation,
-            commits: [change.at_low.checked_sub(1).and_then(commit), commit(change.at_high)],
+            commits: [
+                commits[..change.at_low].iter().rev().flatten().next().map(|commit| (*commit).clone()),
+                commits[change.at_high..].iter().flatten().next().map(|commit| (*commit).clone()),
+            ],
         }
     });
-    let drifting = |(from, to): (&str, &str), Sized { size, low, high, verdict }: Sized, together: bool| {
-        let moved = Moved { series: &id, rises: size > 0.0, at: to, at_low: from, at_high: to };
+    let drifting = |(from, to): (&str, &str), Sized { size, low, high, verdict }: Sized, behind: bool| {
+        let moved = Moved { series: &id, rises: size > 0.0, at: to, at_low: from, at_high: to, behind };
         let Told { id, acknowledged, of_it } =
             acknowledged.told_as_far(&moved, &Come { size, low, high }, wanted);
         DriftingLine {
             id,
-            together,
+            together: false,
+            behind,
             from: from.to_owned(),
             to: to.to_owned(),
             size,
@@ -172,8 +192,19 @@ fn line(
         }
     };
     let drifts = found.iter().flat_map(|found| &found.drifts).map(|drift| {
-        let Drifting { size, size_low: low, size_high: high, verdict, .. } = *drift;
+        let Drifting { size, size_low: low, size_high: high, .. } = *drift;
+        let before = found.iter().flat_map(|found| &found.segments).rfind(|one| one.end <= drift.from + 1);
+        let verdict = matters(history, wanted, before.map(|before| before.level)).verdict(low, high);
         drifting((&at(drift.from), &at(drift.to)), Sized { size, low, high, verdict }, false)
+    });
+    let behind = found.iter().flat_map(|found| &found.behind).filter_map(|behind| {
+        let Behind { before, after, size, size_low: low, size_high: high, .. } = *behind;
+        let mut segments = found.iter().flat_map(|found| &found.segments);
+        let level = segments.find(|one| one.end == before.1).map(|one| one.level);
+        let verdict = matters(history, wanted, level).verdict(low, high);
+        let ends = [before, after].map(|(start, end)| history.open(start, end));
+        (verdict == Verdict::Regressed && are_certain(ends, size > 0.0))
+            .then(|| drifting((&at(before.1 - 1), &at(after.0)), Sized { size, low, high, verdict }, true))
     });
     let segments = found.iter().flat_map(|found| &found.segments).map(|segment| SegmentLine {
         from: at(segment.start),
@@ -181,12 +212,15 @@ fn line(
         level: segment.level,
     });
     let changes: Vec<ChangeLine> = changes.collect();
-    let mut drifts: Vec<DriftingLine> = drifts.collect();
+    let mut drifts: Vec<DriftingLine> = drifts.chain(behind).collect();
     let last_mark = history.marks().map(|(night, _)| at(night)).last();
+    let level = found.as_ref().and_then(|found| Some(found.segments.first()?.level));
     drifts.extend(
-        together(&changes, last_mark.as_deref(), wanted)
-            .map(|(from, to, size)| drifting((from, to), size, true)),
+        together(&changes, last_mark.as_deref(), matters(history, wanted, level))
+            .map(|(from, to, size)| DriftingLine { together: true, ..drifting((from, to), size, false) }),
     );
+    spikes.extend(found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)));
+    spikes.sort();
     let first = &history.nights[0];
     SeriesLine {
         target: first.series.target.clone(),
@@ -197,11 +231,11 @@ fn line(
         load_unit: first.load_unit,
         machine: first.series.machine.clone(),
         dropline: first.series.dropline.clone(),
-        points: history.nights.iter().map(Night::point).collect(),
+        points,
         changes,
         drifts,
         silent: 0,
-        spikes: found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)).collect(),
+        spikes,
         marks: history.marks().map(|(night, text)| MarkLine { at: at(night), text }).collect(),
         segments: segments.collect(),
         widths: widths(found.as_ref().map(|found| found.widths)).into(),
@@ -220,9 +254,25 @@ fn is_certain(history: &Nights, found: &Trend, change: &Change) -> bool {
     };
     let (before, after) =
         (level(&|segment| segment.end == change.at), level(&|segment| segment.start == change.at));
-    let rises = change.size > 0.0;
+    are_certain([before, after], change.size > 0.0)
+}
+
+/// The same of the ends of which one side is known before and after.
+fn are_certain([before, after]: [Option<Open>; 2], rises: bool) -> bool {
     before.is_none_or(|open| (open == Open::Below) == rises)
         && after.is_none_or(|open| (open == Open::Above) == rises)
+}
+
+/// What matters of a change from this level. A share that came back is judged by what was lost of it: from 0.01 % lost to 1.5 % is 150
+/// times, and hardly a change of what came back.
+fn matters(history: &Nights, wanted: Wanted, before: Option<f64>) -> Wanted {
+    match before.filter(|_| history.nights[0].quantity == Quantity::Delivered) {
+        Some(share) => {
+            let lost = (1.0 - share).max(0.0);
+            Wanted { smallest_effect: wanted.smallest_effect * lost / share, ..wanted }
+        }
+        None => wanted,
+    }
 }
 
 /// Changes since the last one that is known, or since the last mark, of which none matters alone: what they come to, if that

@@ -44,8 +44,8 @@ fn has_line(file: impl Read) -> bool {
 }
 
 /// Whether something in it is not a line of an index.
-pub(super) fn is_damaged(directory: &Path) -> bool {
-    let bytes = bytes(directory);
+pub(super) fn is_damaged(place: &dyn Place) -> bool {
+    let bytes = bytes_at(place).unwrap_or_default();
     lines(&bytes).any(|line| serde_json::from_slice::<IndexLine>(line).is_err())
 }
 
@@ -67,10 +67,6 @@ pub(super) fn read(place: &dyn Place) -> Result<BTreeMap<String, IndexLine>, Fai
     let says = |line: &IndexLine| line.algorithm.is_some() || is_said(line);
     let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty() && says(line);
     Ok(lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect())
-}
-
-fn bytes(directory: &Path) -> Vec<u8> {
-    reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).unwrap_or_default()
 }
 
 fn bytes_at(place: &dyn Place) -> Result<Vec<u8>, Failure> {
