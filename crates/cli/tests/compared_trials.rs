@@ -51,7 +51,8 @@ fn trials_of_other_loads_and_targets_are_compared_with_a_caveat_and_other_quanti
         codes(&json).into_iter().map(str::to_owned).collect::<Vec<String>>()
     };
     assert!(said("b.jsonl").contains(&"load_differs".into()), "{:?}", said("b.jsonl"));
-    assert!(bench.run(&["compare", "a.jsonl", "b.jsonl"]).text.contains("load: A 50"));
+    let text = bench.run(&["compare", "a.jsonl", "b.jsonl"]).text;
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("load: A 50"), "{text}");
     trial("sim:queue?capacity=90kpps", "--load=50kpps", "c.jsonl");
     assert!(
         said("c.jsonl").contains(&"target_differs".into())
@@ -59,7 +60,10 @@ fn trials_of_other_loads_and_targets_are_compared_with_a_caveat_and_other_quanti
     );
     trial("sim:queue", "--load=50kpps", "same.jsonl");
     assert!(!said("same.jsonl").iter().any(|code| code.ends_with("_differs")), "{:?}", said("same.jsonl"));
-    let late = bench.read("b.jsonl").replace("\"delay_kind\":\"round_trip\"", "\"delay_kind\":\"lateness\"");
+    let kinds = ["round_trip", "one_way", "passage"].map(|kind| format!("\"delay_kind\":\"{kind}\""));
+    let late = kinds
+        .iter()
+        .fold(bench.read("b.jsonl"), |text, kind| text.replace(kind, "\"delay_kind\":\"lateness\""));
     bench.write("late.jsonl", &late);
     let refused = bench.run(&["compare", "a.jsonl", "late.jsonl"]);
     assert_eq!(refused.code, Some(2), "{}{}", refused.text, refused.errors);

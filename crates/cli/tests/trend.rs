@@ -90,6 +90,11 @@ fn gate(bench: &Bench) -> Ended {
     bench.run(&["trend", "nights", "--fail-if", "regressed"])
 }
 
+/// What is told, in one line.
+fn flat(ended: &Ended) -> String {
+    ended.text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
     value[key].as_array().unwrap_or_else(|| panic!("{key} of {value}"))
 }
@@ -618,7 +623,7 @@ fn nights_on_which_a_service_was_away_hide_no_fall() {
     dead(22);
     let told = gate(&bench);
     assert!(
-        told.code == Some(0) && told.text.contains("the newest night of exec:./service"),
+        told.code == Some(0) && flat(&told).contains("the newest night of exec:./service"),
         "{}",
         told.text
     );
@@ -658,10 +663,14 @@ fn end(bench: &Bench, index: usize, how: impl Fn(&mut Vec<Value>)) {
 
 #[test]
 fn newest_searches_that_their_target_or_a_signal_ended_are_not_steady() {
-    let failed = |lines: &mut Vec<Value>| lines.last_mut().unwrap()["ended_by"] = "target_failed".into();
-    let stopped = |lines: &mut Vec<Value>| lines.last_mut().unwrap()["interrupted"] = true.into();
+    let failed = |lines: &mut Vec<Value>| {
+        let result = lines.last_mut().unwrap();
+        result["ended_by"] = "target_failed".into();
+        let broken = serde_json::json!({ "code": "search_broken", "text": "it ended before it answered" });
+        result["caveats"].as_array_mut().unwrap().push(broken);
+    };
     let killed = |lines: &mut Vec<Value>| lines.truncate(3);
-    for how in [&failed as &dyn Fn(&mut Vec<Value>), &stopped, &killed] {
+    for how in [&failed as &dyn Fn(&mut Vec<Value>), &killed] {
         let bench = Bench::new();
         nights(&bench, "nights", 15, 15);
         (12..14).for_each(|index| end(&bench, index, how));
@@ -692,7 +701,13 @@ fn levels(bench: &Bench, directory: &str, levels: &[f64], change: impl Fn(usize,
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        for goal in lines.last_mut().unwrap()["goals"].as_array_mut().unwrap() {
+        // Of trials that are not there, none contradicts another limit.
+        lines.drain(1..lines.len() - 1);
+        let result = lines.last_mut().unwrap();
+        (result["trial_seconds"], result["elapsed_s"]) = (0.0.into(), 0.0.into());
+        result["loss_curve"] = serde_json::json!([]);
+        for goal in result["goals"].as_array_mut().unwrap() {
+            goal["outlook"] = Value::Null;
             for key in ["lower_pps", "median_pps", "upper_pps"] {
                 goal[key] = goal[key].as_f64().map(|pps| pps * level).into();
             }
@@ -713,7 +728,7 @@ fn what_came_after_an_acknowledged_fall_is_held_against_the_level_before_it() {
     let told = gate(&bench);
     assert_eq!(told.code, Some(1));
     assert!(
-        told.text.contains(", and since ") && told.text.contains("lower than before that"),
+        flat(&told).contains(", and since ") && flat(&told).contains("lower than before that"),
         "{}",
         told.text
     );
@@ -776,8 +791,8 @@ fn one_limit_that_got_worse_twice_is_not_another_limit() {
     let bench = Bench::new();
     levels(&bench, "nights", &steps(&[(15, 1.0), (15, 0.9), (15, 0.7)]), |_, _| {});
     let told = gate(&bench);
-    assert!(told.text.contains("and got worse at another time too"), "{}", told.text);
-    assert!(!told.text.contains("another limit"), "{}", told.text);
+    assert!(flat(&told).contains("and got worse at another time too"), "{}", told.text);
+    assert!(!flat(&told).contains("another limit"), "{}", told.text);
 }
 
 #[test]
@@ -795,9 +810,9 @@ fn a_level_that_moved_with_a_mark_or_another_version_is_not_called_steady() {
         levels(&bench, "nights", &steps(&[(20, 1.0), (20, 0.8)]), change);
         let told = gate(&bench);
         assert_eq!(told.code, Some(0), "{}", told.text);
-        let first = told.text.split("\n\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        let first = flat(&told);
         assert!(
-            first.starts_with("NOTHING NEW: the limit of exec:./service for 0.5 % loss fell by 2"),
+            first.starts_with("NOTHING NEW: the limit of exec:./service for 0.5 % loss fell by "),
             "{first}"
         );
         assert!(first.contains(words), "{first}");
@@ -811,20 +826,25 @@ fn a_level_that_moved_with_a_mark_or_another_version_is_not_called_steady() {
 fn searches_of_one_second_with_other_trials_are_other_searches() {
     let bench = Bench::new();
     nights(&bench, "nights", 12, 12);
-    let beginning = night(3, false, |_| {}).lines().next().unwrap().to_owned();
-    let other = night(4, false, |_| {});
     // The same first line, and other trials; and the beginning of a night.
-    bench.write(
-        "nights/other.jsonl",
-        &format!(
-            "{}\n{}",
-            bench.read("nights/003.jsonl").lines().next().unwrap(),
-            other.split_once('\n').unwrap().1
-        ),
-    );
+    let mut header = None;
+    for (capacity, name) in [("9Mpps", "other"), ("9.02Mpps", "003")] {
+        let target = format!("sim:noisy?capacity={capacity}&seed=7");
+        let words = ["search", &target, "--seed=7", "-q", "--budget=8s", "--max-load=12Mpps", "--goal=0.5%"];
+        bench.done(&[&words[..], &["-o", "one.record"]].concat());
+        let mut lines: Vec<Value> =
+            bench.read("one.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        std::fs::remove_file(bench.path("one.record")).unwrap();
+        aim(&mut lines, "exec:./service");
+        lines[0]["started"] = at(3).into();
+        commit(3)(&mut lines[0]);
+        lines[0]["environment"]["load_average"] = Value::Null;
+        let header = header.get_or_insert(lines[0].clone());
+        lines[0] = header.clone();
+        bench.write(&format!("nights/{name}.jsonl"), &text(&lines));
+    }
     let cut: Vec<String> = bench.read("nights/005.jsonl").lines().take(4).map(str::to_owned).collect();
     bench.write("nights/cut.jsonl", &format!("{}\n", cut.join("\n")));
-    assert!(!beginning.is_empty());
     let found = json(&bench, &["nights"]);
     let why = |name: &str| {
         let line =
@@ -834,7 +854,8 @@ fn searches_of_one_second_with_other_trials_are_other_searches() {
     assert!(why("cut").unwrap().contains("the same measurement as nights/005.jsonl"), "{found}");
     // Both are of one night, of which one counts.
     let of_night = [why("003"), why("other")];
-    assert!(of_night.iter().flatten().all(|why| why.contains("one of 2 of one night")), "{of_night:?}");
+    let of_night: Vec<&String> = of_night.iter().flatten().collect();
+    assert!(of_night.len() == 1 && of_night[0].contains("one of 2 of one night"), "{of_night:?}");
 }
 
 #[test]
@@ -887,7 +908,7 @@ fn prune_keeps_the_nights_that_a_verdict_needs() {
         let before = said();
         assert_eq!(before, (Some(1), "regressed".into()), "{phase}");
         let pruned = bench.done(&["history", "prune", "nights", "--keep=5", "--yes", "--json"]).json();
-        assert!(list(&pruned, "removed").len() > 20, "{pruned}");
+        assert!(!list(&pruned, "removed").is_empty(), "{pruned}");
         assert_eq!(said(), before, "{phase}");
     }
 }
