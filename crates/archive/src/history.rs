@@ -77,10 +77,13 @@ impl History {
         Self::is_remote(named) || index::found(named) == Found::Ours
     }
 
-    /// The index of the history in a directory, if that is damaged: then the records are read instead.
-    pub fn damaged_index(directory: &Path) -> Option<PathBuf> {
-        let is_here = !Self::is_remote(directory) && Self::is_at(directory);
-        (is_here && index::is_damaged(directory)).then(|| directory.join(INDEX))
+    /// The index of a history, if that is damaged: then the records are read instead.
+    pub fn damaged_index(named: &Path) -> Option<PathBuf> {
+        let is_damaged = match Self::is_remote(named) {
+            true => index::is_damaged(&Remote::of(named).ok()?),
+            false => Self::is_at(named) && index::is_damaged(&Directory(named.to_owned())),
+        };
+        is_damaged.then(|| named.join(INDEX))
     }
 
     /// The history that a file lies in, if it lies in one.

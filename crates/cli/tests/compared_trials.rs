@@ -39,6 +39,38 @@ fn faster_and_lossier_is_traded_and_fails_unless_so_much_loss_is_allowed() {
 }
 
 #[test]
+fn trials_of_other_loads_and_targets_are_compared_with_a_caveat_and_other_quantities_are_not() {
+    let bench = Bench::new();
+    let trial = |target: &str, load: &str, name: &str| {
+        bench.done(&["trial", target, load, "--duration=1s", "-q", "-o", name]);
+    };
+    trial("sim:queue", "--load=50kpps", "a.jsonl");
+    trial("sim:queue", "--load=90kpps", "b.jsonl");
+    let said = |name: &str| {
+        let json = bench.run(&["compare", "a.jsonl", name, "--json"]).json();
+        codes(&json).into_iter().map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert!(said("b.jsonl").contains(&"load_differs".into()), "{:?}", said("b.jsonl"));
+    let text = bench.run(&["compare", "a.jsonl", "b.jsonl"]).text;
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("load: A 50"), "{text}");
+    trial("sim:queue?capacity=90kpps", "--load=50kpps", "c.jsonl");
+    assert!(
+        said("c.jsonl").contains(&"target_differs".into())
+            && !said("c.jsonl").contains(&"load_differs".into())
+    );
+    trial("sim:queue", "--load=50kpps", "same.jsonl");
+    assert!(!said("same.jsonl").iter().any(|code| code.ends_with("_differs")), "{:?}", said("same.jsonl"));
+    let kinds = ["round_trip", "one_way", "passage"].map(|kind| format!("\"delay_kind\":\"{kind}\""));
+    let late = kinds
+        .iter()
+        .fold(bench.read("b.jsonl"), |text, kind| text.replace(kind, "\"delay_kind\":\"lateness\""));
+    bench.write("late.jsonl", &late);
+    let refused = bench.run(&["compare", "a.jsonl", "late.jsonl"]);
+    assert_eq!(refused.code, Some(2), "{}{}", refused.text, refused.errors);
+    assert!(refused.errors.contains("times of different things"), "{}", refused.errors);
+}
+
+#[test]
 fn a_target_that_answers_nothing_any_more_is_compared_too() {
     let bench = Bench::new();
     bench.trial_of("a.jsonl", 100_000, "[30000,100000]");

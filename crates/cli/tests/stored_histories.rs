@@ -6,7 +6,7 @@ mod readers;
 
 use command::{Bench, Ended};
 use nights::{add, changed, nights};
-use readers::{NIGHTS, Store, free_port};
+use readers::{NIGHTS, Store, free_port, must, python};
 use serde_json::Value;
 
 /// Runs to the end with what the environment says of the store.
@@ -80,6 +80,26 @@ fn here_trend(bench: &Bench) -> Value {
 
 fn there_is_a_change(trend: &Value) -> String {
     trend["series"][0]["changes"][0]["id"].as_str().unwrap_or_else(|| panic!("{trend}")).to_owned()
+}
+
+#[test]
+fn a_damaged_index_in_a_store_is_told_and_the_records_are_read() {
+    let (bench, store) = (Bench::new(), Store::new());
+    let names = nights(&bench, 2);
+    assert_eq!(added(&bench, &store, &words(&names)), ["new"; 2]);
+    assert!(done(&bench, &store, &["history", "list", NIGHTS]).errors.is_empty());
+    let script = "import boto3, os\n\
+        store = boto3.client('s3', endpoint_url=os.environ['AWS_ENDPOINT_URL'], region_name='us-east-1')\n\
+        store.put_object(Bucket='measurements', Key='our/nights/index.jsonl', Body=b'garbage\\n')";
+    let mut damaging = python();
+    damaging.args(["-c", script]);
+    must(&mut store.knows(damaging));
+    for words in [&["history", "list", NIGHTS, "--json"][..], &["trend", NIGHTS]] {
+        let told = run(&bench, &store, words);
+        assert!(told.errors.contains("index.jsonl is damaged"), "{words:?}: {}", told.errors);
+    }
+    let listed = done(&bench, &store, &["history", "list", NIGHTS, "--json"]).json();
+    assert_eq!(listed["records"].as_array().unwrap().len(), 2);
 }
 
 #[test]

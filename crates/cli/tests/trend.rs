@@ -90,6 +90,11 @@ fn gate(bench: &Bench) -> Ended {
     bench.run(&["trend", "nights", "--fail-if", "regressed"])
 }
 
+/// What is told, in one line.
+fn flat(ended: &Ended) -> String {
+    ended.text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
     value[key].as_array().unwrap_or_else(|| panic!("{key} of {value}"))
 }
@@ -590,6 +595,43 @@ fn a_target_that_broke_altogether_regressed() {
 }
 
 #[test]
+fn nights_on_which_a_service_was_away_hide_no_fall() {
+    let bench = Bench::new();
+    let dead = |number: usize| {
+        let words =
+            ["search", "sim:hard?capacity=5kpps", "--max-trials=40", "--min-load=10kpps", "--goal=0.5%"];
+        bench.done(&[&words[..], &["--max-load=12Mpps", "-q", "-o", "dead.record"]].concat());
+        let mut lines: Vec<Value> =
+            bench.read("dead.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        std::fs::remove_file(bench.path("dead.record")).unwrap();
+        aim(&mut lines, "exec:./service");
+        lines[0]["started"] = at(number).into();
+        lines[0]["environment"]["load_average"] = Value::Null;
+        bench.write(&format!("nights/{number:03}.jsonl"), &text(&lines));
+    };
+    nights(&bench, "nights", 35, 23);
+    (14..17).for_each(dead);
+    let told = gate(&bench);
+    assert_eq!(told.code, Some(1), "{}", told.text);
+    assert!(told.text.contains("fell by 1"), "{}", told.text);
+    let spikes = &json(&bench, &["nights"])["series"][0]["spikes"];
+    assert_eq!(spikes, &serde_json::json!([at(14), at(15), at(16)]));
+    // The newest night is told of, and is no level.
+    nights(&bench, "nights", 23, 23);
+    (23..35)
+        .for_each(|number| std::fs::remove_file(bench.path(&format!("nights/{number:03}.jsonl"))).unwrap());
+    dead(22);
+    let told = gate(&bench);
+    assert!(
+        told.code == Some(0) && flat(&told).contains("the newest night of exec:./service"),
+        "{}",
+        told.text
+    );
+    [20, 21].into_iter().for_each(dead);
+    assert!(gate(&bench).text.starts_with("SUSPECTED"), "{}", gate(&bench).text);
+}
+
+#[test]
 fn newest_searches_that_say_no_limit_are_not_steady() {
     let bench = Bench::new();
     nights(&bench, "nights", 16, 16);
@@ -608,4 +650,265 @@ fn newest_searches_that_say_no_limit_are_not_steady() {
     let told = bench.run(&["trend", "nights", "--fail-if", "regressed"]);
     assert_eq!(told.code, Some(3), "{}{}", told.text, told.errors);
     assert!(told.text.contains("NOT KNOWN: the newest 4 searches of exec:./service"), "{}", told.text);
+}
+
+/// Makes a night of one that did not come to its end, as this does.
+fn end(bench: &Bench, index: usize, how: impl Fn(&mut Vec<Value>)) {
+    let name = format!("nights/{index:03}.jsonl");
+    let mut lines: Vec<Value> =
+        bench.read(&name).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    how(&mut lines);
+    bench.write(&name, &text(&lines));
+}
+
+#[test]
+fn newest_searches_that_their_target_or_a_signal_ended_are_not_steady() {
+    let failed = |lines: &mut Vec<Value>| {
+        let result = lines.last_mut().unwrap();
+        result["ended_by"] = "target_failed".into();
+        let broken = serde_json::json!({ "code": "search_broken", "text": "it ended before it answered" });
+        result["caveats"].as_array_mut().unwrap().push(broken);
+    };
+    let killed = |lines: &mut Vec<Value>| lines.truncate(3);
+    for how in [&failed as &dyn Fn(&mut Vec<Value>), &killed] {
+        let bench = Bench::new();
+        nights(&bench, "nights", 15, 15);
+        (12..14).for_each(|index| end(&bench, index, how));
+        let other = std::fs::read_to_string(bench.path("nights/014.jsonl")).unwrap();
+        std::fs::remove_file(bench.path("nights/014.jsonl")).unwrap();
+        assert_eq!(gate(&bench).code, Some(0), "two may be chance");
+        bench.write("nights/014.jsonl", &other);
+        end(&bench, 14, how);
+        let told = gate(&bench);
+        assert_eq!(told.code, Some(3), "{}{}", told.text, told.errors);
+        assert!(told.text.starts_with("NOT KNOWN: the newest 3 searches of exec:./service"), "{}", told.text);
+        assert_eq!(json(&bench, &["nights"])["series"][0]["silent"], 3);
+        // A search that confirms a change is no night, and says nothing by its silence.
+        (12..15).for_each(|index| {
+            end(&bench, index, |lines| {
+                lines[0]["environment"]["labels"] = serde_json::json!({ "confirms": "0123456789abcdef" });
+            });
+        });
+        assert_eq!(gate(&bench).code, Some(0));
+    }
+}
+
+/// Nights whose limits are as high as these say, of the first level.
+fn levels(bench: &Bench, directory: &str, levels: &[f64], change: impl Fn(usize, &mut Value)) {
+    std::fs::create_dir_all(bench.path(directory)).unwrap();
+    for (index, level) in levels.iter().enumerate() {
+        let mut lines: Vec<Value> = night(index, false, |header| change(index, header))
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        // Of trials that are not there, none contradicts another limit.
+        lines.drain(1..lines.len() - 1);
+        let result = lines.last_mut().unwrap();
+        (result["trial_seconds"], result["elapsed_s"]) = (0.0.into(), 0.0.into());
+        result["loss_curve"] = serde_json::json!([]);
+        for goal in result["goals"].as_array_mut().unwrap() {
+            goal["outlook"] = Value::Null;
+            for key in ["lower_pps", "median_pps", "upper_pps"] {
+                goal[key] = goal[key].as_f64().map(|pps| pps * level).into();
+            }
+        }
+        bench.write(&format!("{directory}/{index:03}.jsonl"), &text(&lines));
+    }
+}
+
+/// So many nights at each of these levels.
+fn steps(all: &[(usize, f64)]) -> Vec<f64> {
+    all.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count)).collect()
+}
+
+#[test]
+fn what_came_after_an_acknowledged_fall_is_held_against_the_level_before_it() {
+    let bench = Bench::new();
+    levels(&bench, "nights", &steps(&[(20, 1.0), (8, 0.7), (20, 0.9)]), |_, _| {});
+    let told = gate(&bench);
+    assert_eq!(told.code, Some(1));
+    assert!(
+        flat(&told).contains(", and since ") && flat(&told).contains("lower than before that"),
+        "{}",
+        told.text
+    );
+    let found = json(&bench, &["nights"]);
+    let series = &found["series"][0];
+    let fall = series["changes"][0]["id"].as_str().unwrap();
+    bench.done(&["trend", "nights", "--acknowledge", fall]);
+    let told = gate(&bench);
+    assert_eq!(told.code, Some(1), "{}", told.text);
+    assert!(told.text.starts_with("REGRESSED: the limit of exec:./service"), "{}", told.text);
+    let line = &list(&json(&bench, &["nights"])["series"][0], "drifts")[0].clone();
+    let size = line["size"].as_f64().unwrap();
+    assert!(line["behind"] == true && (size + 0.1).abs() < 0.02, "{line}");
+    // It has a name of its own, and is known by it alone.
+    bench.done(&["trend", "nights", "--acknowledge", line["id"].as_str().unwrap()]);
+    assert_eq!(gate(&bench).code, Some(0), "{}", gate(&bench).text);
+    std::fs::remove_file(bench.path("nights/acknowledged.json")).unwrap();
+    bench.done(&["trend", "nights", "--acknowledge", line["id"].as_str().unwrap()]);
+    assert_eq!(gate(&bench).code, Some(1), "the fall is not known by that");
+    // What came back is well.
+    let bench = Bench::new();
+    levels(&bench, "nights", &steps(&[(20, 1.0), (8, 0.7), (20, 1.0)]), |_, _| {});
+    let found = json(&bench, &["nights"]);
+    bench.done(&[
+        "trend",
+        "nights",
+        "--acknowledge",
+        found["series"][0]["changes"][0]["id"].as_str().unwrap(),
+    ]);
+    assert_eq!(gate(&bench).code, Some(0));
+}
+
+#[test]
+fn a_change_that_was_not_confirmed_and_is_over_stays_so() {
+    let bench = Bench::new();
+    nights_of(&bench, "sim:noisy?capacity=9Mpps", 24, 14);
+    assert_eq!(bench.run(&CONFIRM).code, Some(0));
+    let since = |count: usize, fell: bool| {
+        for index in 0..count {
+            let record = night(index, fell, |header| {
+                commit(200 + index)(header);
+                header["started"] = format!("2099-01-{:02}T01:00:00Z", 1 + index).into();
+            });
+            let record = record.replace("exec:./service", "sim:noisy?capacity=9Mpps");
+            bench.write(&format!("nights/after-{index:03}.jsonl"), &record);
+        }
+    };
+    for count in [5, 8, 12] {
+        since(count, false);
+        let told = gate(&bench);
+        assert_eq!(told.code, Some(0), "{count} good nights: {}", told.text);
+    }
+    // Nights of the same level say that it is there.
+    since(12, true);
+    assert_eq!(gate(&bench).code, Some(1));
+}
+
+#[test]
+fn one_limit_that_got_worse_twice_is_not_another_limit() {
+    let bench = Bench::new();
+    levels(&bench, "nights", &steps(&[(15, 1.0), (15, 0.9), (15, 0.7)]), |_, _| {});
+    let told = gate(&bench);
+    assert!(flat(&told).contains("and got worse at another time too"), "{}", told.text);
+    assert!(!flat(&told).contains("another limit"), "{}", told.text);
+}
+
+#[test]
+fn a_level_that_moved_with_a_mark_or_another_version_is_not_called_steady() {
+    let kernel = |index: usize, header: &mut Value| {
+        header["environment"]["kernel"] = if index < 20 { "Linux 6.1" } else { "Linux 6.6" }.into();
+    };
+    let version = |index: usize, header: &mut Value| {
+        header["environment"]["dropline"] = if index < 20 { "0.0.1" } else { "0.0.2" }.into();
+    };
+    let others: [(&dyn Fn(usize, &mut Value), &str); 2] =
+        [(&kernel, "kernel Linux 6.1"), (&version, "dropline 0.0.2")];
+    for (change, words) in others {
+        let bench = Bench::new();
+        levels(&bench, "nights", &steps(&[(20, 1.0), (20, 0.8)]), change);
+        let told = gate(&bench);
+        assert_eq!(told.code, Some(0), "{}", told.text);
+        let first = flat(&told);
+        assert!(
+            first.starts_with("NOTHING NEW: the limit of exec:./service for 0.5 % loss fell by "),
+            "{first}"
+        );
+        assert!(first.contains(words), "{first}");
+        let bench = Bench::new();
+        levels(&bench, "nights", &steps(&[(40, 1.0)]), change);
+        assert!(gate(&bench).text.starts_with("STEADY"), "{}", gate(&bench).text);
+    }
+}
+
+#[test]
+fn searches_of_one_second_with_other_trials_are_other_searches() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 12, 12);
+    // The same first line, and other trials; and the beginning of a night.
+    let mut header = None;
+    for (capacity, name) in [("9Mpps", "other"), ("9.02Mpps", "003")] {
+        let target = format!("sim:noisy?capacity={capacity}&seed=7");
+        let words = ["search", &target, "--seed=7", "-q", "--budget=8s", "--max-load=12Mpps", "--goal=0.5%"];
+        bench.done(&[&words[..], &["-o", "one.record"]].concat());
+        let mut lines: Vec<Value> =
+            bench.read("one.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        std::fs::remove_file(bench.path("one.record")).unwrap();
+        aim(&mut lines, "exec:./service");
+        lines[0]["started"] = at(3).into();
+        commit(3)(&mut lines[0]);
+        lines[0]["environment"]["load_average"] = Value::Null;
+        let header = header.get_or_insert(lines[0].clone());
+        lines[0] = header.clone();
+        bench.write(&format!("nights/{name}.jsonl"), &text(&lines));
+    }
+    let cut: Vec<String> = bench.read("nights/005.jsonl").lines().take(4).map(str::to_owned).collect();
+    bench.write("nights/cut.jsonl", &format!("{}\n", cut.join("\n")));
+    let found = json(&bench, &["nights"]);
+    let why = |name: &str| {
+        let line =
+            list(&found, "left_out").iter().find(|line| line["source"] == format!("nights/{name}.jsonl"));
+        line.map(|line| line["why"].as_str().unwrap().to_owned())
+    };
+    assert!(why("cut").unwrap().contains("the same measurement as nights/005.jsonl"), "{found}");
+    // Both are of one night, of which one counts.
+    let of_night = [why("003"), why("other")];
+    let of_night: Vec<&String> = of_night.iter().flatten().collect();
+    assert!(of_night.len() == 1 && of_night[0].contains("one of 2 of one night"), "{of_night:?}");
+}
+
+#[test]
+fn a_loss_is_judged_by_what_is_lost() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("nights")).unwrap();
+    let nights = |lost_after: u64| {
+        for index in 0..24 {
+            let lost = if index < 13 { 10 + index as u64 % 3 } else { lost_after };
+            bench.trial_of("one.record", 100_000 - lost, &format!("[30000,{}]", 100_000 - lost));
+            let mut lines: Vec<Value> =
+                bench.read("one.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            std::fs::remove_file(bench.path("one.record")).unwrap();
+            aim(&mut lines, "exec:./service");
+            lines[0]["started"] = at(index).into();
+            bench.write(&format!("nights/{index:03}.jsonl"), &text(&lines));
+        }
+        bench.run(&["trend", "nights", "--of", "delivered", "--fail-if", "regressed"])
+    };
+    let told = nights(1500);
+    assert_eq!(told.code, Some(1), "{}{}", told.text, told.errors);
+    assert!(told.text.starts_with("REGRESSED: the share that came back"), "{}", told.text);
+    assert_eq!(nights(11).code, Some(0));
+    // The reverse is better.
+    let better = nights(0);
+    assert_eq!(better.code, Some(0), "{}", better.text);
+    let confirmed = bench.run(&["trend", "nights", "--confirm"]);
+    assert!(confirmed.errors.contains("nothing is "), "{}", confirmed.errors);
+}
+
+#[test]
+fn prune_keeps_the_nights_that_a_verdict_needs() {
+    for phase in 0..4 {
+        let bench = Bench::new();
+        let noise = |index: usize| 1.0 + 0.012 * ((index + 40 * phase) as f64 * 2.4).sin();
+        let row: Vec<f64> =
+            (0..140).map(|index| noise(index) * if index < 70 { 1.0 } else { 0.965 }).collect();
+        levels(&bench, "loose", &row, |_, _| {});
+        bench.done(
+            &[
+                &["history", "add", "--history", "nights"][..],
+                &records(&bench, "loose").iter().map(String::as_str).collect::<Vec<_>>(),
+            ]
+            .concat(),
+        );
+        let said = || {
+            let verdict = change(&bench)["verdict"].clone();
+            (gate(&bench).code, verdict)
+        };
+        let before = said();
+        assert_eq!(before, (Some(1), "regressed".into()), "{phase}");
+        let pruned = bench.done(&["history", "prune", "nights", "--keep=5", "--yes", "--json"]).json();
+        assert!(!list(&pruned, "removed").is_empty(), "{pruned}");
+        assert_eq!(said(), before, "{phase}");
+    }
 }

@@ -73,7 +73,7 @@ pub struct SeriesLine {
     pub marks: Vec<MarkLine>,
     /// Nights of one level.
     pub segments: Vec<SegmentLine>,
-    /// How many searches that are newer than its last night say no limit.
+    /// How many searches that are newer than its last night say no limit, or were ended by their target or a signal.
     #[serde(default)]
     pub silent: u64,
     /// What was made of the nights' intervals: `used`, `alike`, `not_fitting` or `unknown`.
@@ -143,7 +143,7 @@ pub struct ChangeLine {
     pub acknowledged: bool,
     /// The probability of as clear a change where nothing changes.
     pub by_chance: f64,
-    /// Commit of the night before the interval, and of its last night, where they are known.
+    /// Commit of the last night before the interval that has one, and of the first that has one from its last night on.
     pub commits: [Option<String>; 2],
     /// What came of measuring again because of it; absent where nobody did. The verdict is that of the fresh searches then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ pub struct ConfirmationLine {
     pub fresh: Vec<String>,
     /// Records of what was good, searched in turns with it; empty where the level before the change stands for it.
     pub good: Vec<String>,
-    /// Nights since: five of them say more than fresh searches that found no change.
+    /// Nights of the new level since: five of them say more than fresh searches that found no change.
     #[serde(default)]
     pub nights_since: u64,
     /// Fresh level ÷ good level − 1.
@@ -186,6 +186,9 @@ pub struct DriftingLine {
     /// Whether it is changes together, none of which matters alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
+    /// Whether it is the level behind a fall and what came after it, held against the level before the fall.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub behind: bool,
     /// The last night of the old level.
     pub from: String,
     /// The first of the new one.

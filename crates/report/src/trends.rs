@@ -7,6 +7,7 @@ use dropline_record::{
     ChangeLine, ConfirmationLine, DriftingLine, News, PointLine, Quantity, SILENT, SeriesLine, Trends,
     VerdictWord,
 };
+use std::collections::BTreeSet;
 
 /// The answer in a sentence.
 pub(crate) fn first_line(trends: &Trends) -> String {
@@ -18,13 +19,24 @@ pub(crate) fn first_line(trends: &Trends) -> String {
     };
     let what = noun(trends);
     if let Some((series, worst)) = sure(VerdictWord::Regressed).max_by(farthest) {
-        let others = match sure(VerdictWord::Regressed).count() - 1 {
+        let of_it = |one: &&(&SeriesLine, News<'_>)| one.0.id == series.id;
+        // What is behind a fall is told with it.
+        let behind = |news: &News<'_>| series.drifts.iter().any(|line| line.behind && line.to == news.at);
+        let again = sure(VerdictWord::Regressed).filter(|one| of_it(one) && one.1 != *worst);
+        let again = match again.filter(|one| one.1.since.is_none() || !behind(&one.1)).count() {
+            0 => "",
+            1 => ", and got worse at another time too",
+            _ => ", and got worse at other times too",
+        };
+        let others: BTreeSet<&str> =
+            sure(VerdictWord::Regressed).filter(|one| !of_it(one)).map(|one| one.0.id.as_str()).collect();
+        let others = match others.len() {
             0 => String::new(),
             1 => format!(", and another {what} got worse"),
             more => format!(", and {more} other {what}s got worse"),
         };
         return format!(
-            "REGRESSED: {} {}{}{others}",
+            "REGRESSED: {} {}{}{again}{others}",
             subject(series),
             moved(worst),
             back(series, worst, trends)
@@ -58,14 +70,80 @@ pub(crate) fn first_line(trends: &Trends) -> String {
     let told = trends.series.iter().filter(|series| series.scatter.is_some()).count();
     match told {
         0 => format!("TOO FEW NIGHTS: no history has the 8 that tell whether a {what} moved"),
-        _ if trends.series.iter().any(|series| series.has_changed()) => {
-            format!(
-                "NOTHING NEW: no {what} moved that matters and is not known, in {}",
-                of_histories(trends, told)
-            )
+        _ => {
+            let of = of_histories(trends, told);
+            let far = far_off(trends);
+            match with_marks(trends) {
+                Some(moved) => {
+                    format!("NOTHING NEW: {moved}; no other {what} moved that is not known, in {of}{far}")
+                }
+                None if trends.series.iter().any(SeriesLine::has_changed) => {
+                    format!("NOTHING NEW: no {what} moved that matters and is not known, in {of}{far}")
+                }
+                None => format!("STEADY: no {what} moved, in {of}{far}"),
+            }
         }
-        _ => format!("STEADY: no {what} moved, in {}", of_histories(trends, told)),
     }
+}
+
+/// The level that moved farthest with something that was changed on purpose, or is that of another machine or version since: whether that
+/// moved it is not known.
+fn with_marks(trends: &Trends) -> Option<String> {
+    let mut moved: Vec<(f64, &SeriesLine, String)> = Vec::new();
+    for series in &trends.series {
+        for pair in series.segments.windows(2) {
+            if let Some(mark) = series.marks.iter().find(|mark| mark.at == pair[1].from) {
+                let with = format!("with {} at {}", mark.text, date(&mark.at));
+                moved.push((pair[1].level / pair[0].level, series, with));
+            }
+        }
+        if let Some((before, level)) = before(series, &trends.series) {
+            let of = [
+                (before.machine != series.machine).then(|| format!("machine {}", series.machine)),
+                (before.dropline != series.dropline).then(|| format!("dropline {}", series.dropline)),
+            ];
+            let of = of.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let at = series.points.first().map_or("", |first| first.at.as_str());
+            moved.push((level, series, format!("with {of} at {}", date(at))));
+        }
+    }
+    let matters =
+        |(ratio, ..): &(f64, &SeriesLine, String)| ratio.ln().abs() > trends.smallest_effect.ln_1p();
+    let farthest = moved.into_iter().filter(matters);
+    let (ratio, series, with) =
+        farthest.max_by(|one, other| one.0.ln().abs().total_cmp(&other.0.ln().abs()))?;
+    let way = if ratio < 1.0 { "fell" } else { "rose" };
+    Some(format!("{} {way} by {} {with}", subject(series), percent((ratio - 1.0).abs())))
+}
+
+/// The history of the same that ended where this one begins, on another machine or by another version, and the ratio of their levels.
+fn before<'a>(series: &SeriesLine, all: &'a [SeriesLine]) -> Option<(&'a SeriesLine, f64)> {
+    let first = series.points.first()?;
+    let is_before = |other: &&SeriesLine| {
+        (&other.target, other.quantity, &other.goal) == (&series.target, series.quantity, &series.goal)
+            && (other.machine != series.machine || other.dropline != series.dropline)
+            && other.points.last().is_some_and(|last| last.at < first.at)
+    };
+    let found = all.iter().filter(is_before).max_by_key(|other| other.points.last().map(|last| &last.at))?;
+    let middle = |points: &[PointLine]| {
+        let mut values: Vec<f64> = points.iter().map(|point| point.value).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let end = found.segments.last().map(|last| last.level).or_else(|| middle(&found.points))?;
+    let begin = series.segments.first().map(|first| first.level).or_else(|| middle(&series.points))?;
+    Some((found, begin / end))
+}
+
+/// That the newest night is no change, and not like its level.
+fn far_off(trends: &Trends) -> String {
+    let is_far = |series: &&SeriesLine| {
+        series.spikes.last().is_some_and(|at| series.points.last().is_some_and(|last| last.at == *at))
+    };
+    let found = trends.series.iter().find(is_far);
+    found.map_or_else(String::new, |series| {
+        format!("; the newest night of {} for {} is far from its level", series.target, series.goal)
+    })
 }
 
 /// What moves or does not: all of them are limits, or any number.
@@ -82,15 +160,24 @@ fn subject(series: &SeriesLine) -> String {
     }
 }
 
-/// That a level which moved is as it was before.
-fn back(series: &SeriesLine, news: &News<'_>, trends: &Trends) -> &'static str {
+/// That a level which moved is as it was before, or how far it is from that.
+fn back(series: &SeriesLine, news: &News<'_>, trends: &Trends) -> String {
+    let is_behind = |line: &&DriftingLine| line.behind && *line.from < *news.at && *news.at < *line.to;
+    if let Some(line) = series.drifts.iter().find(is_behind).filter(|_| news.since.is_none()) {
+        let way = if line.size < 0.0 { "lower" } else { "higher" };
+        return format!(
+            ", and since {} is {} {way} than before that",
+            date(&line.to),
+            percent(line.size.abs())
+        );
+    }
     let since = news.since.unwrap_or(news.at);
     let before =
         series.segments.iter().rfind(|segment| segment.to.as_str() <= since && segment.to.as_str() < news.at);
     let is_back = before.zip(series.segments.last()).is_some_and(|(before, last)| {
         last.from.as_str() > news.at && (last.level / before.level - 1.0).abs() < trends.smallest_effect
     });
-    if is_back { ", and is back where it was" } else { "" }
+    if is_back { ", and is back where it was".into() } else { String::new() }
 }
 
 fn moved(news: &News<'_>) -> String {
@@ -142,10 +229,14 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
             format!("; {holding} of their {all} intervals hold it: nights differ by more than each is unsure")
         }
     };
+    let behind = series.drifts.iter().rfind(|line| line.behind && line.to >= last.from);
     let before = series.segments.iter().rev().nth(1).map(|segment| segment.level);
-    let before = before.map_or_else(String::new, |level| {
-        format!("; before that {}", loads_of(series, level, level).with_unit(level))
-    });
+    let first = behind.and_then(|line| series.segments.iter().rfind(|segment| segment.to <= line.from));
+    let before: String = before
+        .into_iter()
+        .chain(first.map(|segment| segment.level))
+        .map(|level| format!("; before that {}", loads_of(series, level, level).with_unit(level)))
+        .collect();
     let nights = match all {
         0 | 1 => String::new(),
         _ if loads.bare(low) == loads.bare(high) => String::new(),
@@ -212,6 +303,9 @@ pub(crate) fn nights(line: &ChangeLine) -> String {
     };
     let short = |commit: &str| commit.chars().take(12).collect::<String>();
     match &line.commits {
+        [Some(before), Some(after)] if before == after => {
+            format!("{nights}, both of commit {}: it was not the code", short(before))
+        }
         [Some(before), Some(after)] => format!("{nights}, commits {}..{}", short(before), short(after)),
         [None, Some(after)] => format!("{nights}, up to commit {}", short(after)),
         _ => nights,
@@ -221,7 +315,11 @@ pub(crate) fn nights(line: &ChangeLine) -> String {
 pub(crate) fn drift(line: &DriftingLine) -> String {
     format!(
         "{}from {} to {}: {} [{}, {}], {}{}, id {}",
-        if line.together { "changes that do not matter alone, together, " } else { "" },
+        match (line.together, line.behind) {
+            (true, _) => "changes that do not matter alone, together, ",
+            (_, true) => "the level since, against that before it got worse, ",
+            _ => "",
+        },
         date(&line.from),
         date(&line.to),
         change(line.size),

@@ -30,7 +30,7 @@ pub const ESTIMATOR: &str = "weighted levels at places from seeded cusums, chose
      part of the noise, each kept by Student's t against all places; the night by the profile of the cost";
 /// A level of fewer nights is not believed at all.
 pub const FEWEST: usize = 3;
-/// A change whose level has fewer nights is only suspected.
+/// A change whose level has fewer nights that are nearer to it than to the one before is only suspected.
 pub const YOUNG: usize = 5;
 /// Fewer nights tell nothing about a change.
 pub const FEWEST_NIGHTS: usize = 8;
@@ -97,6 +97,23 @@ pub struct Drifting {
     pub verdict: Verdict,
 }
 
+/// The level got worse and rose again, or the other way round, and is worse than it was before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Behind {
+    /// The nights before it got worse, the last one exclusive.
+    pub before: (usize, usize),
+    /// The nights since it came back as far as it did.
+    pub after: (usize, usize),
+    /// Level after ÷ level before − 1.
+    pub size: f64,
+    /// Lower end of its 95 % interval.
+    pub size_low: f64,
+    /// Upper end.
+    pub size_high: f64,
+    /// What that says.
+    pub verdict: Verdict,
+}
+
 /// Nights of one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
@@ -115,6 +132,9 @@ pub struct Trend {
     pub changes: Vec<Change>,
     /// Drifts, in order.
     pub drifts: Vec<Drifting>,
+    /// Levels behind a change for the worse and one back, held against the level before both: whoever knows of the first does not
+    /// know of what came after it.
+    pub behind: Vec<Behind>,
     /// Single nights that are far from their level, and are not a change.
     pub excursions: Vec<usize>,
     /// Nights of one level, in order; a drift stands between two of them.
@@ -145,13 +165,18 @@ impl Trend {
             return None;
         }
         let (levels, _) = tested::kept(&row, &places::proposed(&row));
-        let starts: Vec<(usize, usize)> = levels.segments().map(|(start, end, _)| (start, end)).collect();
-        row.draw_to(&starts);
-        let levels = Levels::of(&row, &levels.changes().collect::<Vec<_>>());
-        let (noise, _) = Noise::about(&row, &levels);
+        let (levels, noise, ramps) = if let Some((ramp, noise)) = ramps::whole(&row, &levels) {
+            (levels, noise, vec![ramp])
+        } else {
+            let starts: Vec<(usize, usize)> = levels.segments().map(|(start, end, _)| (start, end)).collect();
+            row.draw_to(&starts);
+            let levels = Levels::of(&row, &levels.changes().collect::<Vec<_>>());
+            let (noise, _) = Noise::about(&row, &levels);
+            let ramps = ramps::found(&row, &levels, &noise);
+            (levels, noise, ramps)
+        };
         let judged = |size: f64, error: f64| SizedChange::of(size, error * noise.reach(), wanted);
-        let ramps = ramps::found(&row, &levels, &noise);
-        let changes = levels
+        let changes: Vec<Change> = levels
             .changes()
             .filter(|change| !ramps.iter().any(|ramp| ramp.holds(*change)))
             .map(|place| (place, tested::nights(&row, &levels, place, &noise)))
@@ -160,7 +185,7 @@ impl Trend {
             .map(|(place, (at_low, at_high))| {
                 let step = tested::Step::of(&row, &levels, place, &noise);
                 let SizedChange { size, low, high, verdict } = judged(step.size, step.error);
-                let nights_since = levels.end_of(place) - place;
+                let holding = levels.holding(&row, place);
                 Change {
                     at: place,
                     at_low,
@@ -169,7 +194,7 @@ impl Trend {
                     size_low: low,
                     size_high: high,
                     verdict,
-                    is_suspected: nights_since < YOUNG,
+                    is_suspected: holding < YOUNG,
                     by_chance: step.by_chance(&row, &noise),
                 }
             })
@@ -181,9 +206,18 @@ impl Trend {
                 Drifting { from: ramp.from, to: ramp.to, size, size_low: low, size_high: high, verdict }
             })
             .collect();
+        let behind = behind(&levels, &changes, wanted)
+            .into_iter()
+            .map(|(before, after)| {
+                let step = tested::Step::between(&row, before, after, &noise);
+                let SizedChange { size, low, high, verdict } = judged(step.size, step.error);
+                Behind { before, after, size, size_low: low, size_high: high, verdict }
+            })
+            .collect();
         Some(Self {
             changes,
             drifts,
+            behind,
             excursions: excursions(&row, &levels, &ramps, &noise),
             segments: segments(&row, &levels, &ramps),
             widths: row.widths,
@@ -210,18 +244,40 @@ impl SizedChange {
     /// Of a difference of logarithms that may be farther by `half`.
     pub fn of(size: f64, half: f64, wanted: WantedEffect) -> Self {
         let [size, low, high] = [size, size - half, size + half].map(f64::exp_m1);
-        let above = wanted.smallest_effect.max(0.0);
+        Self { size, low, high, verdict: wanted.verdict(low, high) }
+    }
+}
+
+impl WantedEffect {
+    /// What a ratio less 1 says that lies between these.
+    pub fn verdict(&self, low: f64, high: f64) -> Verdict {
+        let above = self.smallest_effect.max(0.0);
         let below = -above / (1.0 + above);
-        let verdict = match (low > above, high < below) {
-            (true, _) if wanted.more_is_better => Verdict::Improved,
+        match (low > above, high < below) {
+            (true, _) if self.more_is_better => Verdict::Improved,
             (true, _) => Verdict::Regressed,
-            (_, true) if wanted.more_is_better => Verdict::Regressed,
+            (_, true) if self.more_is_better => Verdict::Regressed,
             (_, true) => Verdict::Improved,
             _ if low > below && high < above => Verdict::Equivalent,
             _ => Verdict::NoEvidence,
-        };
-        Self { size, low, high, verdict }
+        }
     }
+}
+
+/// Nights before changes for the worse that follow one another, and nights behind those for the better that follow these. A level
+/// that is young is not held against another one, and what lies across a mark or a drift is not either.
+fn behind(levels: &Levels, changes: &[Change], wanted: WantedEffect) -> Vec<((usize, usize), (usize, usize))> {
+    let is_worse = |change: &Change| (change.size < 0.0) == wanted.more_is_better;
+    let mut found = Vec::new();
+    for row in changes.chunk_by(|one, other| levels.end_of(one.at) == other.at) {
+        let runs: Vec<&[Change]> = row.chunk_by(|one, other| is_worse(one) == is_worse(other)).collect();
+        for pair in runs.windows(2).filter(|pair| is_worse(&pair[0][0])) {
+            let at = pair[0][0].at;
+            let last = pair[1].iter().rfind(|change| !change.is_suspected);
+            found.extend(last.map(|last| ((levels.start_before(at), at), (last.at, levels.end_of(last.at)))));
+        }
+    }
+    found
 }
 
 /// A night that is so many standard deviations from its level stands apart.
@@ -238,7 +294,12 @@ fn excursions(row: &Weighted, levels: &Levels, ramps: &[ramps::Ramp], noise: &No
 
 fn segments(row: &Weighted, levels: &Levels, ramps: &[ramps::Ramp]) -> Vec<Segment> {
     let mut segments = Vec::new();
-    for (start, end, level) in levels.segments() {
+    let mut all: Vec<(usize, usize, f64)> = levels.segments().collect();
+    if let ([(start, end, level)], [ramp]) = (&all[..], ramps) {
+        // A line through a whole row stands between two parts of one level.
+        all = vec![(*start, ramp.to, *level), (ramp.to, *end, *level)];
+    }
+    for (start, end, level) in all {
         let (mut start, mut end, mut level) = (start, end, level);
         for ramp in ramps {
             if ramp.first <= start && end <= ramp.end {

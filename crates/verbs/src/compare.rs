@@ -1,6 +1,7 @@
 //! `compare`: two sets of delays, three questions; or two searches, one question a goal, or one of bursts.
 
 pub mod bursts;
+mod conditions;
 pub mod order;
 mod same;
 pub mod searches;
@@ -8,6 +9,7 @@ pub mod side;
 pub mod turns;
 
 use bursts::Bursts;
+use conditions::otherwise;
 use dropline_archive::reading::Rereadable;
 use dropline_archive::record_file;
 use dropline_distributions::import::Hints;
@@ -334,6 +336,10 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
                 ),
             );
         }
+    }
+    if !pair.interleaved {
+        let said = otherwise(pair.a.conditions.clone(), pair.b.conditions.clone());
+        said.iter().for_each(|caveat| say(&caveat.code, caveat.text.clone()));
     }
     if !pair.interleaved && !is_same(pair) {
         say(

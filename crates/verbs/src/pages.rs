@@ -168,7 +168,8 @@ impl Pages {
     /// # Errors
     /// If what is acknowledged cannot be read.
     pub(crate) fn trend(&self, id: &str) -> Result<Option<String>, Failure> {
-        let is_of = |line: &IndexLine| Series::followed(line).any(|(_, series)| series.id() == id);
+        // What says no limit of it belongs to it too.
+        let is_of = |line: &IndexLine| Series::all(line).iter().any(|(series, _)| series.id() == id);
         let mut trends = self.trends(is_of)?;
         trends.series.retain(|series| series.id == id);
         trends.left_out.clear();
@@ -252,7 +253,8 @@ impl Pages {
     fn trends(&self, is_of: impl Fn(&IndexLine) -> bool) -> Result<Trends, Failure> {
         let lines = self.records().iter().filter(|line| is_of(line));
         let lines = lines.map(|line| (line.file.clone(), line.clone())).collect();
-        of_lines(lines, Vec::new(), &Followed::default(), || {
+        let record = |file: &str| self.history.record(file).ok();
+        of_lines(lines, Vec::new(), &record, &Followed::default(), || {
             Acknowledged::beside(&[self.history.named().to_owned()])
         })
     }

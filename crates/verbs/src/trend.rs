@@ -11,13 +11,13 @@ pub use acknowledged::{Acknowledged, acknowledge};
 
 use confirming::Confirming;
 use dropline_failure::{Failure, quoted};
-use dropline_record::{IndexLine, LeftOutLine, Quantity, SeriesLine, Trends};
+use dropline_record::{IndexLine, LeftOutLine, Quantity, Record, SeriesLine, Trends};
 use dropline_stats::compare::SMALLEST_EFFECT;
 use dropline_stats::trend::{ESTIMATOR, WantedEffect};
 use dropline_trial::number_of;
 use nights::{Night, Nights, Without};
-use sources::{once, read};
-use std::path::PathBuf;
+use sources::{once, read, record_at};
+use std::path::{Path, PathBuf};
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +37,8 @@ pub struct Followed {
 pub fn trend(paths: &[PathBuf], followed: &Followed) -> Result<Trends, Failure> {
     let mut left_out = Vec::new();
     let lines = read(paths, &followed.quantities, &mut left_out)?;
-    let trends = of_lines(lines, left_out, followed, || Acknowledged::beside(paths))?;
+    let record = |source: &str| record_at(Path::new(source)).ok();
+    let trends = of_lines(lines, left_out, &record, followed, || Acknowledged::beside(paths))?;
     if trends.series.is_empty() { Err(nothing(&trends.left_out)) } else { Ok(trends) }
 }
 
@@ -45,17 +46,21 @@ pub fn trend(paths: &[PathBuf], followed: &Followed) -> Result<Trends, Failure> 
 pub(crate) fn of_lines(
     lines: Vec<(String, IndexLine)>,
     mut left_out: Vec<LeftOutLine>,
+    record: &dyn Fn(&str) -> Option<Record>,
     followed: &Followed,
     acknowledged: impl FnOnce() -> Result<Acknowledged, Failure>,
 ) -> Result<Trends, Failure> {
     let smallest_effect = followed.smallest_effect.unwrap_or(SMALLEST_EFFECT);
     let (mut nights, mut silent) = (Vec::new(), Vec::new());
-    for (source, line) in once(lines, &mut left_out) {
+    for (source, line) in once(lines, record, &mut left_out) {
         let (found, without) = Night::all(&source, &line, &followed.quantities);
         nights.extend(found);
         for Without { series, why } in without {
             silent.extend(series);
-            left_out.push(LeftOutLine { source: source.clone(), why });
+            // Of a record that lost its end, that is said already.
+            if line.finished || !left_out.iter().any(|left: &LeftOutLine| left.source == source) {
+                left_out.push(LeftOutLine { source: source.clone(), why });
+            }
         }
     }
     let (confirming, nights) = Confirming::out_of(nights);

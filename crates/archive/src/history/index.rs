@@ -44,8 +44,8 @@ fn has_line(file: impl Read) -> bool {
 }
 
 /// Whether something in it is not a line of an index.
-pub(super) fn is_damaged(directory: &Path) -> bool {
-    let bytes = bytes(directory);
+pub(super) fn is_damaged(place: &dyn Storage) -> bool {
+    let bytes = bytes_at(place).unwrap_or_default();
     lines(&bytes).any(|line| serde_json::from_slice::<IndexLine>(line).is_err())
 }
 
@@ -66,10 +66,6 @@ pub(super) fn read(place: &dyn Storage) -> Result<BTreeMap<String, IndexLine>, F
     let says = |line: &IndexLine| line.algorithm.is_some() || line.trial.is_some();
     let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty() && says(line);
     Ok(lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect())
-}
-
-fn bytes(directory: &Path) -> Vec<u8> {
-    reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).unwrap_or_default()
 }
 
 fn bytes_at(place: &dyn Storage) -> Result<Vec<u8>, Failure> {

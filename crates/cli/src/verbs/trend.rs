@@ -41,7 +41,7 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
             records.extend(confirmed(&turns.here, words)?);
             found = trends(&records)?;
         } else {
-            note!("nothing is to be confirmed: no new level is young, or worse than the one before");
+            note!("{}", printable(&confirm::why_none(&found)));
         }
     }
     if let Some(path) = &args.html {

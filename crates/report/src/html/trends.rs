@@ -62,7 +62,7 @@ fn history(series: &SeriesLine) -> Markup {
             @if let Some(words) = too_few(series) { p { (sentence_case(words)) "." } }
             @if let Some(words) = weights(series) { p { "Counted: " (words) "." } }
             (figures(&trend(series).into_iter().collect::<Vec<_>>(), false))
-            @for line in &series.drifts { p { "Drifting " (drift(line)) } }
+            @for line in &series.drifts { p { @if line.behind { "Not back: " } @else { "Drifting " } (drift(line)) } }
             @for mark in &series.marks { p { "Changed on purpose at " (date(&mark.at)) ": " (mark.text) "." } }
             @if !series.spikes.is_empty() { p { "Single nights far from their level: " (spikes(series)) "." } }
         }

@@ -37,7 +37,7 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
             }
         }
         for line in &series.drifts {
-            page.fact("drift", &drift(line));
+            page.fact(if line.behind { "not back" } else { "drift" }, &drift(line));
         }
         for mark in &series.marks {
             page.fact("mark", &format!("{}: {}", date(&mark.at), mark.text));

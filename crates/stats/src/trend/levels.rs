@@ -45,6 +45,14 @@ impl Levels {
         self.starts[self.index_of(place) - 1]
     }
 
+    /// How many nights of the level that begins here are nearer to it than to the one before: a night that is back where it was before
+    /// is none that tells of the new level, however short that is.
+    pub(super) fn holding(&self, row: &Weighted, place: usize) -> usize {
+        let (before, after) = (self.level_of(place - 1), self.level_of(place));
+        let is_nearer = |night: &usize| (row.seen[*night] - after).abs() < (row.seen[*night] - before).abs();
+        (place..self.end_of(place)).filter(is_nearer).count()
+    }
+
     pub(super) fn level_of(&self, night: usize) -> f64 {
         self.means[self.index_of(night)]
     }

@@ -44,7 +44,11 @@ impl Noise {
     /// About these levels, with what they cost together: twice the negative logarithm of the likelihood, and the price
     /// of each change.
     pub(super) fn about(row: &Weighted, levels: &Levels) -> (Self, f64) {
-        let residuals = levels.residuals(row);
+        Self::of(row, levels, &levels.residuals(row), levels.changes().count() as f64)
+    }
+
+    /// The same of what is left when so many changes are taken out, which levels like these take of the likelihood.
+    pub(super) fn of(row: &Weighted, levels: &Levels, residuals: &[f64], changes: f64) -> (Self, f64) {
         let from = row.len().saturating_sub(ENOUGH);
         let white = (Self { variance: 1.0, shared: 0.0, memory: 0.0, freedom: 0.0 }, f64::INFINITY);
         let mut best = white;
@@ -52,16 +56,15 @@ impl Noise {
         for (memory, shared) in std::iter::once((0.0, 0.0)).chain(tried) {
             let noise = Self { memory, shared, ..white.0 };
             let prior = noise.prior(row.len());
-            let cost = noise.filtered(row, &residuals, from).1 + prior + noise.taken(levels, row.len());
+            let cost = noise.filtered(row, residuals, from).1 + prior + noise.taken(levels, row.len());
             if cost < best.1 {
                 best = (noise, cost);
             }
         }
         let noise = best.0;
-        let (variance, cost) = noise.filtered(row, &residuals, 0);
+        let (variance, cost) = noise.filtered(row, residuals, 0);
         let prior = noise.prior(row.len());
         let count = row.len() as f64;
-        let changes = levels.changes().count() as f64;
         let alike = noise.likeness();
         let freedom = (count * (1.0 - alike) / (1.0 + alike) - 1.0 - 2.0 * changes).max(3.0);
         // Levels took part of the scatter with them.

@@ -2,8 +2,9 @@
 
 use super::levels::Levels;
 use super::noise::Noise;
-use super::tested::Step;
+use super::tested::{LEVEL, Step};
 use super::weighted::Weighted;
+use crate::special::student_beyond;
 
 /// A line from one level to another.
 pub(super) struct Ramp {
@@ -66,6 +67,48 @@ pub(super) fn found(row: &Weighted, levels: &Levels, noise: &Noise) -> Vec<Ramp>
     ramps
 }
 
+/// A line has two places and a size: what it costs beside a change, which has one place.
+const CHANGES: f64 = 2.0;
+
+/// A line through a row in which no step was found, where it explains the nights so much better than one level, whatever neighbours have
+/// in common, and what is left of the nights then: what goes on from the first night to the last has no level that steps could begin at.
+pub(super) fn whole(row: &Weighted, levels: &Levels) -> Option<(Ramp, Noise)> {
+    let nights = row.len();
+    if levels.segments().count() > 1 || nights <= SHORTEST {
+        return None;
+    }
+    let (_, from, to, before, size) = cheapest(row, (0, nights))?;
+    let along = |night: usize| share(row, from, to, night);
+    let residuals: Vec<f64> =
+        (0..nights).map(|night| row.values[night] - before - size * along(night)).collect();
+    let (noise, cost) = Noise::of(row, levels, &residuals, CHANGES);
+    if cost > Noise::about(row, levels).1 {
+        return None;
+    }
+    let weight = |night: usize| 1.0 / row.variances[night];
+    let all: f64 = (0..nights).map(weight).sum();
+    let middle = (0..nights).map(|night| weight(night) * along(night)).sum::<f64>() / all;
+    let spread: f64 = (0..nights).map(|night| weight(night) * (along(night) - middle).powi(2)).sum();
+    let coefficients = (0..nights).map(|night| (weight(night) * (along(night) - middle) / spread, 1.0));
+    let error = noise.variance_of(row, 0, coefficients).max(f64::MIN_POSITIVE).sqrt();
+    let by_chance = student_beyond(noise.freedom, size / error) * nights as f64;
+    let ramp = Ramp { first: 0, end: nights, from, to, before, size, error };
+    (by_chance <= LEVEL).then_some((ramp, noise))
+}
+
+/// The best line in a part of a row: its cost, where it begins and ends, the level before it and by how much that after it is above.
+fn cheapest(row: &Weighted, (start, end): (usize, usize)) -> Option<(f64, usize, usize, f64, f64)> {
+    let ends: Vec<usize> = (0..=ENDS).map(|index| start + (end - start - 1) * index / ENDS).collect();
+    let pairs = ends.iter().flat_map(|&from| ends.iter().map(move |&to| (from, to)));
+    pairs
+        .filter(|(from, to)| from + SHORTEST <= *to && row.days[*from] < row.days[*to])
+        .map(|(from, to)| {
+            let (cost, before, size) = line(row, (start, end), (from, to));
+            (cost, from, to, before, size)
+        })
+        .min_by(|one, other| one.0.total_cmp(&other.0))
+}
+
 /// The line in the place of these steps, where it is cheaper.
 fn instead_of(row: &Weighted, levels: &Levels, noise: &Noise, places: &[usize]) -> Option<Ramp> {
     let (first, last) = (places[0], places[places.len() - 1]);
@@ -76,15 +119,7 @@ fn instead_of(row: &Weighted, levels: &Levels, noise: &Noise, places: &[usize]) 
     if nights <= SHORTEST {
         return None;
     }
-    let ends: Vec<usize> = (0..=ENDS).map(|index| start + (nights - 1) * index / ENDS).collect();
-    let pairs = ends.iter().flat_map(|&from| ends.iter().map(move |&to| (from, to)));
-    let (cost, from, to, before, size) = pairs
-        .filter(|(from, to)| from + SHORTEST <= *to && row.days[*from] < row.days[*to])
-        .map(|(from, to)| {
-            let (cost, before, size) = line(row, (start, end), (from, to));
-            (cost, from, to, before, size)
-        })
-        .min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (cost, from, to, before, size) = cheapest(row, (start, end))?;
     let unit = noise.variance * noise.inflation(nights / (places.len() + 1));
     // A step has a place and a size; a line has a place more than one step.
     let count = (row.len() as f64).ln();

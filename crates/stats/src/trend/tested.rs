@@ -8,7 +8,7 @@ use super::weighted::Weighted;
 use crate::special::{student_beyond, student_quantile};
 
 /// The probability that any of all places seems a change where nothing changes.
-const LEVEL: f64 = 0.02;
+pub(super) const LEVEL: f64 = 0.02;
 /// By so many variances the cost of another place may exceed that of the best one; 95 % (Hansen 2000).
 const PROFILE: f64 = 7.35;
 /// Two nights of more do not make a level.

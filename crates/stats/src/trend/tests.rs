@@ -310,3 +310,136 @@ fn where_every_night_is_marked_and_differs_nothing_can_be_told() {
     }
     assert_eq!(Trend::of(&nights, WANTED), None);
 }
+
+#[test]
+fn a_level_behind_an_outage_is_held_against_the_one_before_it() {
+    let outage = |after: f64| {
+        move |seed| {
+            let mut nights = white(seed, 90);
+            nights[40..48].iter_mut().for_each(|night| night.value *= 0.7);
+            nights[48..].iter_mut().for_each(|night| night.value *= after);
+            nights
+        }
+    };
+    let worse = |after| {
+        let is_worse = |seed: &u64| {
+            let found = trend(&outage(after)(*seed));
+            found.behind.iter().any(|behind| behind.verdict == Verdict::Regressed)
+        };
+        (0..HISTORIES).filter(is_worse).count()
+    };
+    assert_eq!(worse(0.95), HISTORIES as usize);
+    assert_eq!(worse(1.0), 0, "it is back");
+    assert_eq!(worse(1.1), 0, "it is better");
+    let found = trend(&outage(0.9)(1));
+    let [behind] = found.behind[..] else { panic!("{:?}", found.behind) };
+    assert_eq!((behind.before, behind.after), ((0, 40), (48, 90)));
+    assert!(behind.size_low < -0.1 && -0.1 < behind.size_high && behind.size_high < -0.08, "{behind:?}");
+    let mut young = outage(0.9)(1);
+    young.truncate(52);
+    assert!(trend(&young).behind.is_empty(), "four nights are too few to be held against others");
+    let mut marked = outage(0.9)(1);
+    marked[44].is_marked = true;
+    marked[44..48].iter_mut().for_each(|night| night.value *= 0.8);
+    assert!(trend(&marked).behind.is_empty(), "what came with a mark is no news");
+}
+
+/// A step of a twentieth at any night, among marks each of which is one of some nights.
+fn among_marks(every: usize) -> impl Fn(u64) -> (usize, Vec<Night>) {
+    move |seed| {
+        let at = 40 + (seed as usize * 7) % 80;
+        let mut nights = stepped(white(seed, 150), at, -0.05);
+        nights.iter_mut().step_by(every).for_each(|night| night.is_marked = true);
+        (at, nights)
+    }
+}
+
+#[test]
+fn how_many_steps_marks_hide_is_known() {
+    let found = |every| {
+        let made = among_marks(every);
+        let is_found = |seed: &u64| {
+            let (at, nights) = made(*seed);
+            trend(&nights).changes.iter().any(|change| change.at.abs_diff(at) <= 5)
+        };
+        (0..300).filter(is_found).count()
+    };
+    let (weekly, every_fourth) = (found(7), found(4));
+    println!("{weekly} {every_fourth}");
+    assert!(weekly >= 130 && every_fourth >= 80, "{weekly} {every_fourth} of 300");
+}
+
+#[test]
+fn a_night_that_is_back_is_none_that_tells_of_the_low_level() {
+    for before in [23, 60, 150] {
+        for low in [3, 4] {
+            for back in 1..5 {
+                let dip = |seed: u64| {
+                    let mut nights = white(seed, before + low + back);
+                    nights[before..before + low].iter_mut().for_each(|night| night.value *= 0.85);
+                    nights
+                };
+                let is_told =
+                    |seed: &u64| trend(&dip(*seed)).changes.iter().any(|change| !change.is_suspected);
+                let told = (0..HISTORIES).filter(is_told).count();
+                assert!(
+                    told <= 1,
+                    "{low} low nights after {before}, and {back} back: told in {told} of {HISTORIES}"
+                );
+            }
+        }
+    }
+    let told =
+        |seed: &u64| trend(&stepped(white(*seed, 65), 60, -0.15)).changes.iter().any(|one| !one.is_suspected);
+    assert_eq!((0..HISTORIES).filter(told).count(), HISTORIES as usize, "five low nights are a level");
+}
+
+/// Nights of which each is so much of the one before it, behind some steady ones; they scatter by 0.4 %.
+fn falling(seed: u64, steady: usize, count: usize, by: f64) -> Vec<Night> {
+    let mut nights = nights(&mut seeded(seed), &vec![0.004; steady + count]);
+    for (index, night) in nights.iter_mut().enumerate() {
+        night.value *= 1.0 - by * (index + 1).saturating_sub(steady) as f64;
+    }
+    nights
+}
+
+#[test]
+fn a_limit_that_falls_every_night_is_no_level() {
+    for (steady, count, by) in
+        [(0, 16, 0.01), (0, 24, 0.01), (0, 45, 0.008), (0, 30, 0.003), (8, 16, 0.01), (20, 15, 0.01)]
+    {
+        let is_told = |seed: &u64| {
+            let found = trend(&falling(*seed, steady, count, by));
+            let of_drifts = found.drifts.iter().any(|drift| drift.verdict == Verdict::Regressed);
+            of_drifts || found.changes.iter().any(|change| change.verdict == Verdict::Regressed)
+        };
+        let told = (0..HISTORIES).filter(is_told).count();
+        println!("falling {steady} {count} {by}: {told}");
+        assert!(told >= 27, "{steady} steady nights, {count} that fall by {by}: {told} of {HISTORIES}");
+    }
+}
+
+/// An autoregression about one level.
+fn alike(seed: u64, count: usize, rho: f64) -> Vec<Night> {
+    let mut chance = seeded(seed ^ 0x5eed);
+    let mut state = 0.01 * normal(&mut chance);
+    let mut night = |index: usize| {
+        let value = 8e6 * state.exp();
+        state = rho * state + 0.01 * (1.0 - rho * rho).sqrt() * normal(&mut chance);
+        Night { day: index as f64, value, error: None, is_marked: false }
+    };
+    (0..count).map(&mut night).collect()
+}
+
+#[test]
+fn nights_that_are_alike_are_hardly_ever_a_drift() {
+    for (rho, most) in [(0.0, 2.0), (0.3, 2.0), (0.6, 3.0), (0.9, 6.0)] {
+        for count in [12, 24, 60, 120] {
+            const ROWS: u64 = 200;
+            let drifts: usize = (0..ROWS).map(|seed| trend(&alike(seed, count, rho)).drifts.len()).sum();
+            let share = drifts as f64 * 1000.0 / (ROWS as usize * count) as f64;
+            println!("alike {rho} {count}: {share:.2} in 1000 nights");
+            assert!(share <= most, "{rho}, rows of {count}: {share:.2} in 1000 nights");
+        }
+    }
+}

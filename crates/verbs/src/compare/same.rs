@@ -59,6 +59,8 @@ mod tests {
             seconds: None,
             order: Order::Unknown,
             notes: Vec::new(),
+            conditions: Vec::new(),
+            kind: None,
         };
         Pair {
             a: side.clone(),

@@ -1,12 +1,13 @@
 //! One side of a comparison, read from a file.
 
+use super::conditions::{Condition, conditions};
 use crate::validity;
 use dropline_archive::{reading, record_file};
 use dropline_distributions::import::{self, Hints, Order};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
 use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
-use dropline_trial::{Slice, Trial};
+use dropline_trial::{DelayKind, Slice, Trial};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -64,6 +65,10 @@ pub struct Side {
     pub order: Order,
     /// Where its meaning was guessed.
     pub notes: Vec<String>,
+    /// Under which it was measured; empty where that is not known, or is one for both.
+    pub conditions: Vec<Condition>,
+    /// What its times are, where a record says it.
+    pub kind: Option<DelayKind>,
 }
 
 /// Two files, and what both do not say about themselves.
@@ -82,6 +87,16 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Pair, Failure> {
             words(b.meaning.event)
         ))
         .advice("a maximum of several events is longer than an event: measure both alike"));
+    }
+    if let Some((of_a, of_b)) = a.kind.zip(b.kind).filter(|(of_a, of_b)| of_a != of_b) {
+        return Err(Failure::usage(format!(
+            "{} and {} are times of different things: {} and {}",
+            a.name,
+            b.name,
+            quantity(of_a),
+            quantity(of_b)
+        ))
+        .advice("one is not slower or faster than the other: compare two records of the same quantity"));
     }
     one_unit(&a, &b)?;
     Ok(Pair {
@@ -209,6 +224,7 @@ pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
                 _ => why,
             }
             })?;
+            side.conditions = conditions(&record);
             side.doubts.extend(record.reading);
             side
         }
@@ -235,6 +251,8 @@ pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
                 seconds: None,
                 order: one.order,
                 notes: one.notes,
+                conditions: Vec::new(),
+                kind: None,
             }
         }
     };
@@ -306,6 +324,8 @@ pub(crate) fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Resul
         seconds: Some(seconds),
         order: Order::Unknown,
         notes: Vec::new(),
+        conditions: Vec::new(),
+        kind: lines.iter().find_map(|trial| trial.delay_kind),
     })
 }
 
@@ -351,6 +371,16 @@ fn has_delays(slice: &Slice) -> bool {
 fn counted(ranges: impl Iterator<Item = (u64, u64, u64)>, meaning: Meaning) -> Result<Counted, CountError> {
     let tick = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Counted::ranges(meaning, ranges.map(|(low, high, count)| (tick(low), tick(high), count)), None)
+}
+
+/// What times of this kind are.
+fn quantity(kind: DelayKind) -> &'static str {
+    match kind {
+        DelayKind::Lateness => "how late something was",
+        DelayKind::OneWay => "one-way delays",
+        DelayKind::Passage => "how long samples took through a pipeline",
+        DelayKind::RoundTrip => "round trips",
+    }
 }
 
 fn words(event: Event) -> String {

@@ -1,7 +1,9 @@
 //! A history for other programs.
 
 use super::{WantedRecords, list, metrics, rows};
+use crate::indexed::indexed;
 use crate::trend::{Acknowledged, Followed, of_lines};
+use dropline_archive::history::History;
 use dropline_failure::Failure;
 use dropline_record::LeftOutLine;
 use std::path::Path;
@@ -69,7 +71,10 @@ pub fn export(directory: &Path, wanted: &WantedRecords, format: HistoryFormat) -
         HistoryFormat::Openmetrics => {
             let named = records.iter().map(|line| (line.file.clone(), line.clone())).collect();
             let known = || Acknowledged::beside(&[directory.to_owned()]);
-            metrics::text(records, &of_lines(named, Vec::new(), &Followed::default(), known)?).into_bytes()
+            let history = History::open(directory, indexed)?;
+            let record = |file: &str| history.record(file).ok();
+            let trends = of_lines(named, Vec::new(), &record, &Followed::default(), known)?;
+            metrics::text(records, &trends).into_bytes()
         }
     };
     Ok(Exported { bytes, left_out: listed.left_out })

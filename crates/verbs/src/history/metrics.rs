@@ -125,7 +125,8 @@ fn add_changes(series: &SeriesLine, samples: &mut Samples) {
     }
     for line in &series.drifts {
         let more = [false, line.acknowledged];
-        add("drift", &line.to, line.size, &line.id, word(&line.verdict), more, String::new());
+        let kind = if line.behind { "behind" } else { "drift" };
+        add(kind, &line.to, line.size, &line.id, word(&line.verdict), more, String::new());
     }
 }
 

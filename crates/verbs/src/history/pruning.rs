@@ -7,7 +7,7 @@ use crate::trend::{Acknowledged, Followed, of_lines};
 use dropline_archive::clock;
 use dropline_archive::history::{Contents, History};
 use dropline_failure::Failure;
-use dropline_record::{IndexLine, Pruned, PrunedLine, Trends};
+use dropline_record::{IndexLine, News, Pruned, PrunedLine, SeriesLine, Trends};
 use dropline_stats::trend::FEWEST_NIGHTS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -49,9 +49,24 @@ pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, F
     let history = History::open(directory, indexed)?;
     let contents = history.contents()?;
     let known = Acknowledged::beside(&[directory.to_owned()])?;
-    let named = contents.records.iter().map(|line| (line.file.clone(), line.clone())).collect();
-    let told = of_lines(named, Vec::new(), &Followed::default(), || Ok(known.clone()))?;
-    let mut pruned = plan(&contents, keeping, &known, &untold(&told));
+    let record = |file: &str| history.record(file).ok();
+    let trends = |is_there: &dyn Fn(&IndexLine) -> bool| {
+        let named = contents.records.iter().filter(|line| is_there(line));
+        let named = named.map(|line| (line.file.clone(), line.clone())).collect();
+        of_lines(named, Vec::new(), &record, &Followed::default(), || Ok(known.clone()))
+    };
+    let told = trends(&|_| true)?;
+    let mut aside = BTreeMap::new();
+    let mut pruned = loop {
+        let pruned = plan(&contents, keeping, &known, &untold(&told, &aside));
+        let going: BTreeSet<&str> = pruned.removed.iter().map(|line| line.file.as_str()).collect();
+        let left = trends(&|line| !going.contains(line.file.as_str()))?;
+        let differing = differing(&told, &left, &aside);
+        if differing.is_empty() {
+            break pruned;
+        }
+        aside.extend(differing);
+    };
     let copies = contents.copies.iter().map(|(copy, _)| copy);
     let by_file: BTreeMap<&str, &IndexLine> =
         contents.records.iter().chain(copies).map(|line| (line.file.as_str(), line)).collect();
@@ -76,10 +91,30 @@ pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, F
     Ok(pruned)
 }
 
-/// The files that changes rest on that nobody has acknowledged: as many nights on either side as make a history.
-fn untold(trends: &Trends) -> BTreeSet<&str> {
+/// Histories of which without what goes another thing would be said of a change that nobody has acknowledged, each with twice as many
+/// nights as were kept on either side of it; none where all of its nights were.
+fn differing(told: &Trends, left: &Trends, aside: &BTreeMap<String, usize>) -> Vec<(String, usize)> {
+    let is_same = |series: &SeriesLine| {
+        let found = left.series.iter().find(|other| other.id == series.id);
+        let is_told = |news: News<'_>| {
+            let mut others = found.into_iter().flat_map(SeriesLine::news);
+            let says = |other: &News<'_>| (other.verdict, other.suspected, other.size > 0.0);
+            // The night may be another one: one change is told for one.
+            others.any(|other| says(&other) == says(&news))
+        };
+        series.news().all(is_told) && found.map_or(0, |found| found.news().count()) >= series.news().count()
+    };
+    let kept = |series: &SeriesLine| aside.get(&series.id).copied().unwrap_or(FEWEST_NIGHTS);
+    let differs = |series: &&SeriesLine| kept(series) < series.points.len() && !is_same(series);
+    told.series.iter().filter(differs).map(|series| (series.id.clone(), 2 * kept(series))).collect()
+}
+
+/// The files that changes rest on that nobody has acknowledged: as many nights on either side as make a history, or as many as a
+/// history takes `aside` to say the same of them.
+fn untold<'a>(trends: &'a Trends, aside: &BTreeMap<String, usize>) -> BTreeSet<&'a str> {
     let mut files = BTreeSet::new();
     for series in &trends.series {
+        let nights_aside = aside.get(&series.id).copied().unwrap_or(FEWEST_NIGHTS);
         let changes = series.changes.iter().filter(|line| !line.acknowledged);
         let changes = changes.map(|line| (line.at_low.as_str(), line.at_high.as_str()));
         let drifts = series.drifts.iter().filter(|line| !line.acknowledged);
@@ -87,8 +122,8 @@ fn untold(trends: &Trends) -> BTreeSet<&str> {
         for (low, high) in changes.chain(drifts) {
             let from = series.points.partition_point(|point| point.at.as_str() < low);
             let to = series.points.partition_point(|point| point.at.as_str() <= high);
-            let to = (to + FEWEST_NIGHTS).min(series.points.len());
-            let nights = &series.points[from.saturating_sub(FEWEST_NIGHTS)..to];
+            let to = (to + nights_aside).min(series.points.len());
+            let nights = &series.points[from.saturating_sub(nights_aside)..to];
             files.extend(nights.iter().map(|point| point.source.as_str()));
         }
     }

@@ -33,6 +33,9 @@ struct Known {
     /// Of a drift, how far it had come then: what it goes on by is not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     size: Option<f64>,
+    /// Whether it is what came after a change for the worse, against the level before that: another thing than that change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    behind: bool,
 }
 
 /// A change or a drift that was found.
@@ -42,6 +45,7 @@ pub(super) struct Moved<'a> {
     pub(super) at: &'a str,
     pub(super) at_low: &'a str,
     pub(super) at_high: &'a str,
+    pub(super) behind: bool,
 }
 
 /// How far a drift has come.
@@ -144,11 +148,13 @@ impl Acknowledged {
 
     /// A change that is known by its own name, or as one the same way at nights that overlap, keeps that name.
     pub(super) fn told(&self, moved: &Moved<'_>) -> Told {
-        let Moved { series, rises, at, at_low, at_high } = *moved;
-        let own = name(&[series, at, if rises { "up" } else { "down" }]);
+        let Moved { series, rises, at, at_low, at_high, behind } = *moved;
+        let way = [if rises { "up" } else { "down" }, "behind"];
+        let own = name(&[&[series, at], &way[..=usize::from(behind)]].concat());
         let is_it = |known: &&Known| {
             let overlaps = known.at_low.as_str() <= at_high && at_low <= known.at_high.as_str();
-            known.id == own || (known.series == series && known.rises == rises && overlaps)
+            known.id == own
+                || (known.series == series && known.rises == rises && known.behind == behind && overlaps)
         };
         match self.changes.iter().find(is_it) {
             Some(known) => Told { id: known.id.clone(), acknowledged: true, of_it: known.size },
@@ -202,17 +208,21 @@ pub fn acknowledge(paths: &[PathBuf], trends: &Trends, ids: &[String]) -> Result
 
 /// The changes and drifts of a history, as they are kept.
 fn known_of(series: &dropline_record::SeriesLine) -> Vec<Known> {
-    let known = |id: &str, size: f64, at_low: &str, at_high: &str, goes_on: bool| Known {
+    let known = |id: &str, size: f64, [at_low, at_high]: [&String; 2]| Known {
         id: id.into(),
         series: series.id.clone(),
         rises: size > 0.0,
-        at_low: at_low.into(),
-        at_high: at_high.into(),
-        size: goes_on.then_some(size),
+        at_low: at_low.clone(),
+        at_high: at_high.clone(),
+        size: None,
+        behind: false,
     };
-    let changes =
-        series.changes.iter().map(|line| known(&line.id, line.size, &line.at_low, &line.at_high, false));
-    let drifts = series.drifts.iter().map(|line| known(&line.id, line.size, &line.from, &line.to, true));
+    let changes = series.changes.iter().map(|line| known(&line.id, line.size, [&line.at_low, &line.at_high]));
+    let drifts = series.drifts.iter().map(|line| Known {
+        size: Some(line.size),
+        behind: line.behind,
+        ..known(&line.id, line.size, [&line.from, &line.to])
+    });
     changes.chain(drifts).collect()
 }
 
@@ -235,12 +245,26 @@ mod tests {
 
     #[test]
     fn a_drift_is_known_as_far_as_it_had_come() {
-        let moved = Moved { series: "s", rises: false, at: "2026-02", at_low: "2026-01", at_high: "2026-03" };
+        let moved = Moved {
+            series: "s",
+            rises: false,
+            at: "2026-02",
+            at_low: "2026-01",
+            at_high: "2026-03",
+            behind: false,
+        };
         let known = |size| {
             let at = |at: &str| at.to_owned();
             let (id, series) = (at("a"), at("s"));
-            let known =
-                Known { id, series, rises: false, at_low: at("2026-01"), at_high: at("2026-02"), size };
+            let known = Known {
+                id,
+                series,
+                rises: false,
+                at_low: at("2026-01"),
+                at_high: at("2026-02"),
+                size,
+                behind: false,
+            };
             Acknowledged { changes: vec![known] }
         };
         let wanted = WantedEffect { smallest_effect: 0.02, more_is_better: true };

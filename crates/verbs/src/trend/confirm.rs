@@ -1,6 +1,7 @@
 //! Measuring again before a change is told: the newest search of a history whose level changed, as its record says it.
 
-use super::confirming::{CHANGED, CONFIRMS, GOOD, SIDE};
+use super::confirming::{CHANGED, GOOD, SIDE};
+use super::nights::CONFIRMS;
 use crate::indexed::indexed;
 use crate::plan::SearchPlan;
 use dropline_archive::history::History;
@@ -118,6 +119,24 @@ fn due_in(series: &SeriesLine) -> Option<&str> {
     (is_bad && !drifted).then_some(last.id.as_str())
 }
 
+/// Why nothing is measured again, where nothing is.
+pub fn why_none(trends: &Trends) -> String {
+    let is_other = |series: &&SeriesLine| {
+        let is_bad = |line: &ChangeLine| line.verdict == VerdictWord::Regressed || line.suspected;
+        series.quantity != Quantity::Limit
+            && series.changes.last().is_some_and(|last| !last.acknowledged && is_bad(last))
+    };
+    match trends.series.iter().find(is_other) {
+        Some(series) => format!(
+            "nothing is measured again: only searches can be, and what changed is the {} of {}",
+            series.goal, series.target
+        ),
+        None => "nothing is to be confirmed: no new level that was not measured again already is young, or worse than the \
+                 one before"
+            .into(),
+    }
+}
+
 /// A record that one of these names holds, and the history that it lies in.
 fn read(source: &str, named: &[PathBuf]) -> Result<(Record, Option<PathBuf>), Failure> {
     let path = Path::new(source);
@@ -156,8 +175,12 @@ fn plan(source: &str, record: &Record, again: &Again) -> Result<SearchPlan, Fail
         plan.target = Target::parse(word)?;
     }
     if let Some(would) = plan.target.refused() {
+        let typed = again
+            .target
+            .as_ref()
+            .map_or_else(String::new, |typed| format!(", which --target {} is not", quoted(typed)));
         return Err(Failure::environment(format!(
-            "{source}: to confirm it would {would} {}",
+            "{source}: to confirm it would {would} {}{typed}",
             quoted(word)
         ))
         .advice(format!(

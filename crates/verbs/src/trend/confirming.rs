@@ -1,12 +1,10 @@
 //! Searches that were made again because of a change, and what they say of it.
 
-use super::nights::{Night, Nights};
+use super::nights::{CONFIRMS, Night, Nights};
 use dropline_record::{ConfirmationLine, LeftOutLine, VerdictWord};
-use dropline_stats::trend::{Against, Confirmed, Trend, WantedEffect};
+use dropline_stats::trend::{Against, Confirmed, Segment, Trend, WantedEffect};
 use std::collections::BTreeSet;
 
-/// The label of such a search: the ids of the changes that it confirms.
-pub(super) const CONFIRMS: &str = "confirms";
 /// The label that says of what it is a search.
 pub(super) const SIDE: &str = "confirms_as";
 /// Of what changed,
@@ -30,13 +28,13 @@ impl Confirming {
         (Self { nights: fresh }, nights)
     }
 
-    /// What they say of the change with this id, that ended the level `before`.
+    /// What they say of the change with this id, between the level `before` and the nights that the new one lasts until.
     pub(super) fn of(
         &self,
         id: &str,
         history: &Nights,
         trend: &Trend,
-        before: (f64, usize),
+        (before, until): (&Segment, usize),
         wanted: WantedEffect,
     ) -> Option<ConfirmationLine> {
         let of_history = &history.nights[0];
@@ -52,11 +50,11 @@ impl Confirming {
         let values = |nights: &[&Night]| nights.iter().map(|night| night.value()).collect::<Vec<f64>>();
         let (fresh, beside) = (values(&changed), values(&good));
         let against = match beside.as_slice() {
-            [] => Against::Before { level: before.0, nights: before.1 },
+            [] => Against::Before { level: before.level, nights: before.end - before.start },
             good => Against::Good(good),
         };
         let Confirmed { size, size_low, size_high, verdict } = Confirmed::of(&fresh, against, trend, wanted)?;
-        let nights_since = history.after(newest) as u64;
+        let nights_since = history.after(newest, until) as u64;
         let sources = |nights: &[&Night]| nights.iter().map(|night| night.point().source).collect();
         Some(ConfirmationLine {
             fresh: sources(&changed),

@@ -4,9 +4,13 @@ use super::acknowledged::{Acknowledged, Come, Moved, Told};
 use super::confirming::Confirming;
 use super::nights::{Night, Nights, Open};
 use dropline_record::{
-    ChangeLine, ConfirmationLine, DriftingLine, MarkLine, SegmentLine, SeriesLine, VerdictWord,
+    ChangeLine, ConfirmationLine, DriftingLine, MarkLine, PointLine, Quantity, SegmentLine, SeriesLine,
+    VerdictWord,
 };
-use dropline_stats::trend::{Change, Drifting, Segment, SizedChange, Trend, WantedEffect, Widths, YOUNG};
+use dropline_stats::compare::Verdict;
+use dropline_stats::trend::{
+    Behind, Change, Drifting, Segment, SizedChange, Trend, WantedEffect, Widths, YOUNG,
+};
 
 /// A history with what changed in it.
 pub(super) fn of(
@@ -15,14 +19,22 @@ pub(super) fn of(
     acknowledged: &Acknowledged,
     confirming: &Confirming,
 ) -> SeriesLine {
+    let points: Vec<PointLine> = history.nights.iter().map(Night::point).collect();
+    let (history, mut spikes) = history.without_outages();
+    let history = &history;
     let found = Trend::of(&history.nights_as_numbers(), wanted);
     let lines = Lines { history, id: history.id(), wanted, acknowledged, confirming };
     let at = |night: usize| lines.at(night);
     let changes: Vec<ChangeLine> = found.iter().flat_map(|found| lines.changes(found)).collect();
     let mut drifts: Vec<DriftingLine> = found.iter().flat_map(|found| lines.drifts(found)).collect();
     let last_mark = history.marks().map(|(night, _)| at(night)).last();
-    let sum = together(&changes, last_mark.as_deref(), wanted);
-    drifts.extend(sum.map(|(from, to, size)| lines.drift(from, to, size, true)));
+    let level = found.as_ref().and_then(|found| Some(found.segments.first()?.level));
+    let sum = together(&changes, last_mark.as_deref(), matters(history, wanted, level));
+    drifts.extend(
+        sum.map(|(from, to, size)| DriftingLine { together: true, ..lines.drift(from, to, size, false) }),
+    );
+    spikes.extend(found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)));
+    spikes.sort();
     let segments = found.iter().flat_map(|found| &found.segments);
     let first = &history.nights[0];
     SeriesLine {
@@ -34,11 +46,11 @@ pub(super) fn of(
         load_unit: first.load_unit,
         machine: first.series.machine.clone(),
         dropline: first.series.dropline.clone(),
-        points: history.nights.iter().map(Night::point).collect(),
+        points,
         changes,
         drifts,
         silent: 0,
-        spikes: found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)).collect(),
+        spikes,
         marks: history.marks().map(|(night, text)| MarkLine { at: at(night), text }).collect(),
         segments: segments.map(|segment| lines.segment(segment)).collect(),
         widths: widths(found.as_ref().map(|found| found.widths)).into(),
@@ -62,8 +74,13 @@ impl Lines<'_> {
         self.history.nights[night].at.clone()
     }
 
-    fn commit(&self, night: usize) -> Option<String> {
-        self.history.nights[night].labels.get("commit").cloned()
+    fn commits(&self) -> Vec<Option<&String>> {
+        self.history.nights.iter().map(|night| night.labels.get("commit")).collect()
+    }
+
+    /// What matters of a change from this level.
+    fn matters(&self, before: Option<f64>) -> WantedEffect {
+        matters(self.history, self.wanted, before)
     }
 
     fn changes(&self, found: &Trend) -> Vec<ChangeLine> {
@@ -79,11 +96,16 @@ impl Lines<'_> {
             at: &at,
             at_low: &at_low,
             at_high: &at_high,
+            behind: false,
         });
         let before = found.segments.iter().rfind(|segment| segment.end <= change.at);
-        let before = before.map(|segment| (segment.level, segment.end - segment.start));
-        let confirmation =
-            before.and_then(|before| self.confirming.of(&id, self.history, found, before, self.wanted));
+        let after = found.segments.iter().find(|segment| change.at < segment.end);
+        let until = after.map_or(self.history.nights.len(), |segment| segment.end);
+        let confirmation = before
+            .and_then(|before| self.confirming.of(&id, self.history, found, (before, until), self.wanted));
+        let judged = self.matters(before.map(|before| before.level));
+        let of_nights = VerdictWord::from(judged.verdict(change.size_low, change.size_high));
+        let commits = self.commits();
         ChangeLine {
             id,
             at,
@@ -92,36 +114,53 @@ impl Lines<'_> {
             size: change.size,
             size_low: change.size_low,
             size_high: change.size_high,
-            verdict: confirmed(VerdictWord::from(change.verdict), change.size, confirmation.as_ref()),
+            verdict: confirmed(of_nights, change.size, confirmation.as_ref()),
             suspected: change.is_suspected && confirmation.is_none(),
             acknowledged,
             by_chance: change.by_chance,
             confirmation,
             commits: [
-                change.at_low.checked_sub(1).and_then(|night| self.commit(night)),
-                self.commit(change.at_high),
+                commits[..change.at_low].iter().rev().flatten().next().map(|commit| (*commit).clone()),
+                commits[change.at_high..].iter().flatten().next().map(|commit| (*commit).clone()),
             ],
         }
     }
 
     fn drifts(&self, found: &Trend) -> Vec<DriftingLine> {
         let drift = |drift: &Drifting| {
-            let Drifting { size, size_low: low, size_high: high, verdict, .. } = *drift;
+            let Drifting { size, size_low: low, size_high: high, .. } = *drift;
+            let before = found.segments.iter().rfind(|one| one.end <= drift.from + 1);
+            let verdict = self.matters(before.map(|before| before.level)).verdict(low, high);
             let size = SizedChange { size, low, high, verdict };
             self.drift(&self.at(drift.from), &self.at(drift.to), size, false)
         };
-        found.drifts.iter().map(drift).collect()
+        found.drifts.iter().map(drift).chain(self.behind(found)).collect()
     }
 
-    /// A drift, or changes that matter `together` alone.
-    fn drift(&self, from: &str, to: &str, size: SizedChange, together: bool) -> DriftingLine {
+    /// Levels that came back, and not to where they were.
+    fn behind(&self, found: &Trend) -> Vec<DriftingLine> {
+        let line = |behind: &Behind| {
+            let Behind { before, after, size, size_low: low, size_high: high, .. } = *behind;
+            let level = found.segments.iter().find(|one| one.end == before.1).map(|one| one.level);
+            let verdict = self.matters(level).verdict(low, high);
+            let ends = [before, after].map(|(start, end)| self.history.open(start, end));
+            let size = SizedChange { size, low, high, verdict };
+            (verdict == Verdict::Regressed && are_certain(ends, size.size > 0.0))
+                .then(|| self.drift(&self.at(before.1 - 1), &self.at(after.0), size, true))
+        };
+        found.behind.iter().filter_map(line).collect()
+    }
+
+    /// A drift, or a level that stays `behind` the one before.
+    fn drift(&self, from: &str, to: &str, size: SizedChange, behind: bool) -> DriftingLine {
         let SizedChange { size, low, high, verdict } = size;
-        let moved = Moved { series: &self.id, rises: size > 0.0, at: to, at_low: from, at_high: to };
+        let moved = Moved { series: &self.id, rises: size > 0.0, at: to, at_low: from, at_high: to, behind };
         let Told { id, acknowledged, of_it } =
             self.acknowledged.told_as_far(&moved, &Come { size, low, high }, self.wanted);
         DriftingLine {
             id,
-            together,
+            together: false,
+            behind,
             from: from.to_owned(),
             to: to.to_owned(),
             size,
@@ -159,9 +198,25 @@ fn is_certain(history: &Nights, found: &Trend, change: &Change) -> bool {
     };
     let (before, after) =
         (level(&|segment| segment.end == change.at), level(&|segment| segment.start == change.at));
-    let rises = change.size > 0.0;
+    are_certain([before, after], change.size > 0.0)
+}
+
+/// The same of the ends of which one side is known before and after.
+fn are_certain([before, after]: [Option<Open>; 2], rises: bool) -> bool {
     before.is_none_or(|open| (open == Open::Below) == rises)
         && after.is_none_or(|open| (open == Open::Above) == rises)
+}
+
+/// What matters of a change from this level. A share that came back is judged by what was lost of it: from 0.01 % lost to 1.5 % is 150
+/// times, and hardly a change of what came back.
+fn matters(history: &Nights, wanted: WantedEffect, before: Option<f64>) -> WantedEffect {
+    match before.filter(|_| history.nights[0].quantity == Quantity::Delivered) {
+        Some(share) => {
+            let lost = (1.0 - share).max(0.0);
+            WantedEffect { smallest_effect: wanted.smallest_effect * lost / share, ..wanted }
+        }
+        None => wanted,
+    }
 }
 
 /// Changes since the last one that is known, or since the last mark, of which none matters alone: what they come to, if that

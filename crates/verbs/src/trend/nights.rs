@@ -8,13 +8,16 @@ use dropline_record::{
     GoalLine, IndexLine, IndexedGoal, LeftOutLine, LoadUnit, MeasuredLine, PointLine, Quantity,
 };
 use dropline_stats::special::normal_quantile;
-use dropline_stats::trend;
+use dropline_stats::trend::{self, FEWEST, YOUNG};
 use std::collections::BTreeMap;
+
+/// The label of a search that is no night: the ids of the changes that it confirms.
+pub(super) const CONFIRMS: &str = "confirms";
 
 /// Why a record has no night.
 pub(super) struct Without {
-    /// Of which history it would be one, and when.
-    pub(super) series: Option<(Series, i64)>,
+    /// Of which histories it would be one, and when.
+    pub(super) series: Vec<(Series, i64)>,
     pub(super) why: String,
 }
 
@@ -54,14 +57,24 @@ pub(super) struct Night {
 impl Night {
     /// One for each quantity that a record states, if it is `wanted`, and why there is none of the others.
     pub(super) fn all(source: &str, line: &IndexLine, wanted: &[Quantity]) -> (Vec<Self>, Vec<Without>) {
-        let of_all = |why: String| (Vec::new(), vec![Without { series: None, why }]);
-        if !line.finished {
-            return of_all(UNFINISHED.into());
-        }
-        let Some(seconds) = clock::unix_s(&line.started) else {
-            return of_all(format!("it does not say when it began: {:?} is not a date", line.started));
-        };
+        let of_all = |series, why: String| (Vec::new(), vec![Without { series, why }]);
         let is_wanted = |quantity: Quantity| wanted.is_empty() || wanted.contains(&quantity);
+        let Some(seconds) = clock::unix_s(&line.started) else {
+            return of_all(
+                Vec::new(),
+                format!("it does not say when it began: {:?} is not a date", line.started),
+            );
+        };
+        // A search that was made again because of a change is no night.
+        let silent = |series: Series| (!line.labels.contains_key(CONFIRMS)).then_some((series, seconds));
+        if !line.finished {
+            // A search that its target, or who stopped it, ended says no limit either.
+            let goals = line.goals.iter().filter(|_| is_wanted(Quantity::Limit));
+            return of_all(
+                goals.filter_map(|goal| silent(Series::of(line, goal))).collect(),
+                UNFINISHED.into(),
+            );
+        }
         let of = |series: Series| Self::of(line, series, source, seconds);
         let (mut nights, mut without) = (Vec::new(), Vec::new());
         for goal in line.goals.iter().filter(|_| is_wanted(Quantity::Limit)) {
@@ -70,7 +83,7 @@ impl Night {
                 (Some(value), _) => nights.push(of(series).limit(goal, value)),
                 (None, why) => {
                     let why = format!("{}: {}", goal.goal, why.as_deref().unwrap_or(UNKNOWN));
-                    without.push(Without { series: Some((series, seconds)), why });
+                    without.push(Without { series: silent(series).into_iter().collect(), why });
                 }
             }
         }
@@ -80,7 +93,7 @@ impl Night {
         if nights.is_empty() && without.is_empty() {
             let why = line.trial.as_ref().and_then(|trial| trial.why_not.clone());
             let why = why.unwrap_or_else(|| "it states none of what was asked for".into());
-            without.push(Without { series: None, why });
+            without.push(Without { series: Vec::new(), why });
         }
         (nights, without)
     }
@@ -261,6 +274,25 @@ impl Nights {
         [Open::Above, Open::Below].into_iter().find(is_most)
     }
 
+    /// Without nights on which the search failed at its lowest load and that are no level: they came and went in fewer than five nights, or
+    /// are the newest and fewer than three. A limit that is that load or less says nothing of how far others scatter. When these were.
+    pub(super) fn without_outages(&self) -> (Self, Vec<String>) {
+        let is_dead = |night: &Night| night.open() == Some(Open::Below);
+        let runs: Vec<&[Night]> = self.nights.chunk_by(|one, other| is_dead(one) == is_dead(other)).collect();
+        let (mut nights, mut apart) = (Vec::new(), Vec::new());
+        for (index, run) in runs.iter().enumerate() {
+            let beside = [index.checked_sub(1).map(|before| runs[before]), runs.get(index + 1).copied()];
+            let are_longer = beside.iter().flatten().all(|other| other.len() >= run.len());
+            let fewest = if index + 1 == runs.len() { FEWEST } else { YOUNG };
+            if is_dead(&run[0]) && run.len() < fewest && runs.len() > 1 && are_longer {
+                apart.extend(run.iter().map(|night| night.at.clone()));
+            } else {
+                nights.extend_from_slice(run);
+            }
+        }
+        (Self { nights }, apart)
+    }
+
     /// How many searches after the newest night say no limit.
     pub(super) fn silent(&self, without: &[(Series, i64)]) -> u64 {
         let Some(newest) = self.nights.last() else { return 0 };
@@ -269,9 +301,9 @@ impl Nights {
         without.iter().filter(is_later).count() as u64
     }
 
-    /// How many nights are later than this second.
-    pub(super) fn after(&self, seconds: i64) -> usize {
-        self.nights.iter().filter(|night| night.seconds > seconds).count()
+    /// How many of the first `until` nights are later than this second.
+    pub(super) fn after(&self, seconds: i64, until: usize) -> usize {
+        self.nights[..until].iter().filter(|night| night.seconds > seconds).count()
     }
 
     pub(super) fn nights_as_numbers(&self) -> Vec<trend::Night> {

@@ -49,7 +49,7 @@ fn with(mut line: IndexLine, path: &Path, wanted: &[Quantity]) -> Result<IndexLi
 }
 
 /// A record, on this machine or in a store.
-fn record_at(path: &Path) -> Result<Record, Failure> {
+pub(super) fn record_at(path: &Path) -> Result<Record, Failure> {
     if !History::is_remote(path) {
         return read_record(path);
     }
@@ -57,28 +57,54 @@ fn record_at(path: &Path) -> Result<Record, Failure> {
     History::open(parent, indexed)?.record(&name.to_string_lossy())
 }
 
-/// Each measurement once: of files that begin with the same line, the one in which there is most.
+/// Each measurement once: of files that begin with the same line and go on alike, the one in which there is most. Searches that began in
+/// one second with the same words begin alike too, and are others where their trials are.
 pub(super) fn once(
     lines: Vec<(String, IndexLine)>,
+    record: &dyn Fn(&str) -> Option<Record>,
     left_out: &mut Vec<LeftOutLine>,
 ) -> Vec<(String, IndexLine)> {
-    let mut most: BTreeMap<String, usize> = BTreeMap::new();
-    let much = |line: &IndexLine| (line.finished, line.bytes);
+    let much = |at: usize| (lines[at].1.finished, lines[at].1.bytes, Reverse(at));
+    let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, (_, line)) in lines.iter().enumerate() {
-        let best = most.entry(line.header_sha256.clone()).or_insert(index);
-        *best =
-            [*best, index].into_iter().max_by_key(|at| (much(&lines[*at].1), Reverse(*at))).unwrap_or(index);
+        alike.entry(&line.header_sha256).or_default().push(index);
+    }
+    let mut same_as: BTreeMap<usize, usize> = BTreeMap::new();
+    for mut alike in alike.into_values().filter(|alike| alike.len() > 1) {
+        alike.sort_by_key(|at| Reverse(much(*at)));
+        let mut measured: Vec<(usize, Option<Record>)> = Vec::new();
+        for at in alike {
+            let (name, line) = &lines[at];
+            let own = record(name);
+            let is_it = |(other, record): &&(usize, Option<Record>)| {
+                let are_read = own.as_ref().zip(record.as_ref());
+                line.sha256 == lines[*other].1.sha256
+                    || are_read.is_none_or(|(one, other)| go_on_alike(one, other))
+            };
+            match measured.iter().find(is_it) {
+                Some((other, _)) => {
+                    same_as.insert(at, *other);
+                }
+                None => measured.push((at, own)),
+            }
+        }
     }
     let names: Vec<String> = lines.iter().map(|(source, _)| source.clone()).collect();
-    let keeps = |(index, (source, line)): (usize, (String, IndexLine))| {
-        let best = most[&line.header_sha256];
-        if best == index {
-            return Some((source, line));
+    let keeps = |(index, (source, line)): (usize, (String, IndexLine))| match same_as.get(&index) {
+        None => Some((source, line)),
+        Some(best) => {
+            let why = format!("it is the same measurement as {}", names[*best]);
+            left_out.push(LeftOutLine { source, why });
+            None
         }
-        left_out.push(LeftOutLine { source, why: format!("it is the same measurement as {}", names[best]) });
-        None
     };
     lines.into_iter().enumerate().filter_map(keeps).collect()
+}
+
+/// Whether the trials of one are the first of the other's.
+fn go_on_alike(one: &Record, other: &Record) -> bool {
+    let both = one.trials.len().min(other.trials.len());
+    one.trials[..both] == other.trials[..both]
 }
 
 /// A file that may be a record.

@@ -1,9 +1,10 @@
 //! What else differs between two searches, and what either doubts: the ratio of their limits says nothing of it.
 
 use super::super::SAME_DATA;
+use super::super::conditions::{conditions, otherwise};
 use super::{Searched, bound_above, listed};
 use crate::resume::going_on;
-use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, Part, Record};
+use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine};
 use dropline_report::denying;
 use dropline_trial::number_of;
 
@@ -29,7 +30,7 @@ pub(super) fn caveats(
         let words: Vec<String> = [a, b].into_iter().filter_map(only).collect();
         caveats.push(CaveatLine::said("goals_left_out", format!("not compared: {}", words.join(", "))));
     }
-    caveats.extend(otherwise(&a.record, &b.record));
+    caveats.extend(otherwise(conditions(&a.record), conditions(&b.record)));
     if !are_same(a, b) {
         caveats.push(CaveatLine::said(
             "not_interleaved",
@@ -154,60 +155,4 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
         );
     }
     caveats
-}
-
-/// What was not the same in both, but for what was asked.
-fn otherwise(a: &Record, b: &Record) -> Vec<CaveatLine> {
-    let (of_a, of_b) = (conditions(a), conditions(b));
-    let mut caveats: Vec<CaveatLine> = Vec::new();
-    for ((code, what, of_a), (_, _, of_b)) in of_a.into_iter().zip(of_b) {
-        let (Some(of_a), Some(of_b)) = (of_a, of_b) else { continue };
-        if of_a == of_b {
-            continue;
-        }
-        let words = format!("{what}: A {of_a}, B {of_b}");
-        match caveats.iter_mut().find(|caveat| caveat.code == code) {
-            Some(caveat) => caveat.text.push_str(&format!("; {words}")),
-            None => caveats.push(CaveatLine::said(code, format!("not the same in both: {words}"))),
-        }
-    }
-    caveats
-}
-
-/// A code, what it is, and what it was; `None` where that is not known.
-fn conditions(record: &Record) -> Vec<(&'static str, &'static str, Option<String>)> {
-    let header = &record.header;
-    let (profile, environment) = (&header.profile, &header.environment);
-    let parts = |parts: &[Part]| -> String {
-        let words: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.share)).collect();
-        words.join(", ")
-    };
-    let search = header.search.as_ref();
-    let algorithm = search.map(|search| match &search.preset {
-        Some(preset) => format!("{} with preset {preset}", search.algorithm),
-        None => search.algorithm.clone(),
-    });
-    let level = search.and_then(|search| search.level).map(|level| format!("{} %", level * 100.0));
-    let number = |number: Option<u32>| number.map(|number| number.to_string());
-    vec![
-        ("target_differs", "target", Some(header.target.clone())),
-        ("target_differs", "file that says what is asked, by its digest", header.asked_digest.clone()),
-        ("traffic_differs", "arrivals", Some(profile.arrival.clone())),
-        ("traffic_differs", "payload", Some(format!("{} B", profile.packet_bytes))),
-        ("traffic_differs", "streams", Some(parts(&profile.streams))),
-        ("traffic_differs", "directions", Some(parts(&profile.directions))),
-        ("algorithm_differs", "algorithm", algorithm),
-        ("algorithm_differs", "level", level),
-        ("environment_differs", "version of dropline", Some(environment.dropline.clone())),
-        ("environment_differs", "generator", header.generator.clone()),
-        ("environment_differs", "measured by", Some(header.measured_by())),
-        ("environment_differs", "kernel", environment.kernel.clone()),
-        ("environment_differs", "system", environment.os.clone()),
-        ("environment_differs", "processor", environment.cpu.clone()),
-        ("environment_differs", "CPUs", number(environment.cpus)),
-        ("environment_differs", "governor", environment.governor.clone()),
-        ("environment_differs", "turbo", environment.turbo.clone()),
-        ("environment_differs", "multithreading", environment.smt.clone()),
-        ("environment_differs", "hypervisor", environment.virtualization.clone()),
-    ]
 }
