@@ -266,7 +266,11 @@ impl WantedEffect {
 
 /// Nights before changes for the worse that follow one another, and nights behind those for the better that follow these. A level
 /// that is young is not held against another one, and what lies across a mark or a drift is not either.
-fn behind(levels: &Levels, changes: &[Change], wanted: WantedEffect) -> Vec<((usize, usize), (usize, usize))> {
+fn behind(
+    levels: &Levels,
+    changes: &[Change],
+    wanted: WantedEffect,
+) -> Vec<((usize, usize), (usize, usize))> {
     let is_worse = |change: &Change| (change.size < 0.0) == wanted.more_is_better;
     let mut found = Vec::new();
     for row in changes.chunk_by(|one, other| levels.end_of(one.at) == other.at) {

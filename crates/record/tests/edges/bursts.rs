@@ -167,7 +167,7 @@ fn the_result_of_a_search_for_bursts_is_what_follows_from_its_trials() {
 fn what_is_under_way_when_a_search_for_bursts_ends_early_lacks_no_answer() {
     let mut record = ended(&[&[(10, 0), (11, 1)], &[(12, 0)]], EndWord::Budget);
     assert_eq!((against(&record), record.back_to_back().unwrap().unanswered), (String::new(), 0));
-    record.result.as_mut().unwrap().ended_by = Some(EndWord::Done);
+    record.result.as_mut().unwrap().ended_by = EndWord::Done;
     assert!(against(&record).contains("its back_to_back is not"));
     record.result = None;
     assert_eq!(record.back_to_back().unwrap().unanswered, 0, "it goes on");

@@ -155,7 +155,7 @@ fn a_reply_that_is_longer_than_was_allowed_is_not_an_answer() {
         cut.resize(length, 0);
         questions.judge(Request::of_one_stream(9), &cut)
     };
-    assert_eq!((said(512), said(513)), (Ok(Said::Class(TRUNCATED)), Err(Unlike::Extended)));
+    assert_eq!((said(512), said(513)), (Ok(ReplyMeaning::Class(TRUNCATED)), Err(Unlike::Extended)));
 }
 
 #[test]
