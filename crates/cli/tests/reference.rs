@@ -211,7 +211,7 @@ fn made(name: &str) -> String {
         "record" => record(),
         "answers" => answers(),
         "invalidating" => codes(INVALIDATING),
-        "disturbing" => codes(DISTURBING),
+        "spoiling" => codes(DISTURBING.into_iter().filter(|code| INVALIDATING.contains(code))),
         "denying" => codes(dropline_report::denying()),
         "targets" => fenced(&sections(&help("search"), &ELSEWHERE[..3])),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),
