@@ -216,7 +216,7 @@ fn made(name: &str) -> String {
         "record" => record(),
         "answers" => answers(),
         "invalidating" => codes(INVALIDATING),
-        "disturbing" => codes(DISTURBING),
+        "spoiling" => codes(DISTURBING.into_iter().filter(|code| INVALIDATING.contains(code))),
         "denying" => codes(dropline_report::denying()),
         "targets" => fenced(targets().trim_end()),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),

@@ -205,6 +205,9 @@ fn spanning(binned: &Binned, line: FitPercentileLine) -> FitPercentileLine {
     FitPercentileLine { low: line.low.map(|low| within(low).unwrap_or(low)), ..line }
 }
 
+/// Standard errors of the 95 % interval that is stated of a mean.
+const REACH: f64 = 1.96;
+
 /// Between which values the mean is, where cells are so wide that it may be anywhere in so large a share of itself.
 const OPEN_MEAN: f64 = 0.02;
 
@@ -236,7 +239,8 @@ fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) 
         standard_error: by_slices
             .or(found.standard_error)
             .zip(found.cell_error)
-            .map(|(error, cells)| error + cells),
+            // A bound is no scatter: it is in the interval once, not 1.96 times.
+            .map(|(error, cells)| error + cells / REACH),
         standard_deviation: found.deviation,
         standard_deviation_sheppard: found.deviation_sheppard,
         skewness: found.skewness,
@@ -281,13 +285,22 @@ mod tests {
     }
 
     #[test]
+    fn equal_values_have_a_mean_within_their_own_cell_and_no_farther() {
+        for (value, events) in [(5u64, 200u64), (31, 40), (1_000, 3)] {
+            let found = fitted(&format!("{value}\n").repeat(events as usize), Format::Raw).moments;
+            let reach = REACH * found.standard_error.unwrap();
+            assert!((reach - 0.5).abs() < 1e-9, "{value}: {found:?}");
+        }
+    }
+
+    #[test]
     fn the_mean_of_wide_cells_is_no_closer_than_they_are() {
         for (low, high, truth) in [(1_073_152, 1_074_175, 1_073_741.0), (49_664, 50_175, 49_920.0)] {
             let meaning = dropline_stats::Meaning { unit_ns: 1, quantum_ns: 1.0, ..Default::default() };
             let counted = Counted::ranges(meaning, [(low, high, 1000)], None).unwrap();
             let found = moments(&counted, &counted.binned(), None);
             let (mean, error) = (found.mean.unwrap(), found.standard_error.unwrap());
-            assert!((mean - truth).abs() < error && error < 0.01 * mean, "{found:?}");
+            assert!((mean - truth).abs() < REACH * error && error < 0.01 * mean, "{found:?}");
         }
     }
 

@@ -117,8 +117,8 @@ pub struct MomentsLine {
     /// Were every event at the upper end of its cell; null where the mean is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_high: Option<f64>,
-    /// Of the mean, with half the width of the cells where these are wider than a tick, or a tick is wider than what the
-    /// events spread over.
+    /// Of the mean, so that 1.96 of them hold half the width of the cells too where these are wider than a tick, or a tick is
+    /// wider than what the events spread over.
     pub standard_error: Option<f64>,
     /// Divisor n − 1.
     pub standard_deviation: Option<f64>,

@@ -3,9 +3,9 @@
 mod made;
 
 use dropline_record::{CaveatLine, Count, LimitsLine, Record};
-use dropline_report::{Color, Style, csv, html, study_text, text, text_many};
+use dropline_report::{Color, Style, csv, html, markdown, study_text, text, text_many};
 use dropline_search::Limits;
-use dropline_trial::Caveat;
+use dropline_trial::{Arrival, Caveat};
 use made::Made;
 
 /// With how it was measured.
@@ -263,4 +263,22 @@ fn a_loss_that_may_be_our_own_doing_says_so_beside_its_number() {
     assert!(line.contains("60 of them perhaps not the target's doing"), "{line}");
     let page = html(std::slice::from_ref(&record));
     assert!(page.contains("60 of them perhaps not by the target"));
+}
+
+#[test]
+fn each_turn_of_two_targets_is_named_in_markdown_by_its_number_its_side_and_its_target() {
+    let mut record = Made::service(Arrival::constant(), 7).search();
+    record.header.search = None;
+    record.result = None;
+    record.trials.truncate(4);
+    for (index, trial) in record.trials.iter_mut().enumerate() {
+        let side = if index % 2 == 0 { ("A", "sim:a") } else { ("B", "sim:b") };
+        (trial.phase, trial.target) = (Some(side.0.into()), side.1.into());
+    }
+    let text = markdown(std::slice::from_ref(&record));
+    for trial in &record.trials {
+        let name =
+            format!("| trial {}, {}, {} |", trial.number, trial.phase.as_deref().unwrap(), trial.target);
+        assert!(text.contains(&name), "{name} in {text}");
+    }
 }

@@ -4,10 +4,13 @@ mod drawn;
 mod made;
 
 use drawn::{Figure, figures_of};
+use dropline_record::compared::{ComparedModeLine, ModesLine, SideLine};
+use dropline_record::fit::CellLine;
 use dropline_record::{
-    Count, DelayAtLine, DelayLine, DisturbanceLine, Histogram, Purpose, Record, TrialLine,
+    CaveatLine, Compared, Count, DelayAtLine, DelayLine, DisturbanceLine, Histogram, Purpose, Record,
+    TrialLine,
 };
-use dropline_report::html;
+use dropline_report::{compared_html, html};
 use dropline_trial::Arrival;
 use made::Made;
 
@@ -165,4 +168,54 @@ fn two_searches_over_each_other_are_titled_by_what_came_back_of_each() {
     for side in ["A", "B"] {
         assert!(figure.rows.iter().any(|row| row[0] == side), "{figure:?}");
     }
+}
+
+#[test]
+fn a_title_of_what_came_back_is_of_every_trial_that_is_drawn_and_says_of_which_load_it_speaks() {
+    let mut record = service();
+    let sound = &record.trials[0];
+    let (number, far) = (sound.number, TrialLine { number: 9_999, ..sound.clone() });
+    // A trial that our side disturbed, farther up than all others, which brought the most.
+    let most = record.trials.iter().map(|trial| trial.intended_load_pps).fold(0.0, f64::max);
+    record.trials.push(TrialLine {
+        intended_load_pps: most * 4.0,
+        forwarding_rate_pps: most * 3.0,
+        caveats: vec![CaveatLine::said("generator_starved", "")],
+        ..far
+    });
+    let title = || figure(&record, "forwarded").title;
+    let numbers = |title: &str| -> Vec<f64> {
+        let joined = title.replace('\u{202f}', "");
+        joined.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let told = numbers(&title());
+    assert!((told[1] / told[0] - 4.0 / 3.0).abs() < 1e-2, "{}", title());
+    assert!(title().ends_with("the highest load"), "{}", title());
+    let of_all = title();
+    let void = record.trials.iter_mut().find(|trial| trial.number == number).unwrap();
+    void.void = true;
+    assert_eq!(figure(&record, "forwarded").title, format!("{of_all} that counts"));
+}
+
+#[test]
+fn a_mode_is_named_with_the_shares_that_are_counted_in_its_range() {
+    let edge = |cell: i32| 100.0 * 1.01f64.powi(cell);
+    let side = |of: u64| SideLine {
+        count: Count(300 * of),
+        histogram: (0..300)
+            .map(|cell| CellLine { low: edge(cell), high: edge(cell + 1), count: Count(of) })
+            .collect(),
+        ..SideLine::default()
+    };
+    // It ends within a bin of the plot.
+    let mode = || ComparedModeLine { low: edge(0), high: edge(92), peak: edge(9), mass: 92.0 / 300.0 };
+    let compared = Compared {
+        a: side(10),
+        b: side(20),
+        unit_ns: 1_000,
+        modes: Some(ModesLine { a: vec![mode()], b: vec![mode()] }),
+        ..Compared::default()
+    };
+    let page = compared_html(&compared).replace('\u{a0}', " ");
+    assert!(page.contains("A 30.7 %, B 30.7 %"), "{:?}", page.split(": A ").nth(1).map(|rest| &rest[..30]));
 }

@@ -184,7 +184,7 @@ impl Comparison {
             tail_mass,
             loss,
             threshold,
-            above: tail.map_or((0.0, 0.0), |tail| tail.above()),
+            above: tail.map_or((0.0, 0.0), |tail| tail.stated()),
             farther,
             quartiles: Width::Quartiles.ratio(&sides),
             deviation: Width::Deviation.ratio(&sides),
@@ -234,8 +234,9 @@ fn of_quantile(sides: &Sides, p: f64, effect: impl Fn(Option<f64>) -> f64) -> An
     answer(pivot, of_each, smallest, smallest, possible(of_each.0))
 }
 
-/// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other half
-/// of both sides, and the other way round: no half is asked what it has said itself.
+/// A given threshold is asked of all events. Of A's own percentile the shares are those of all events too; their interval rests
+/// on that of one half of A, asked of the other half of both sides, and the other way round: no half is asked what it has said
+/// itself.
 fn tail(sides: &Sides, questions: &Questions) -> (Option<Tail>, Option<f64>, Option<f64>) {
     // Where some loss is allowed, that loss makes no tail.
     let of = |threshold| Tail::of(sides, threshold, questions.more_loss == 0.0);
@@ -252,8 +253,8 @@ fn tail(sides: &Sides, questions: &Questions) -> (Option<Tail>, Option<f64>, Opt
         let (a, b) = of(at).shares();
         (a > 0.0).then(|| b / a)
     });
-    let tail = Threshold::of_a(sides, THRESHOLD).map(of);
-    (tail, tail.and(sides.a.whole.ended_quantile(THRESHOLD)), farther)
+    let threshold = Threshold::of_a(sides, THRESHOLD);
+    (threshold.map(of), threshold.map(Threshold::stated), farther)
 }
 
 /// `None` where no event was lost.

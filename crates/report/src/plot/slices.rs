@@ -46,10 +46,34 @@ fn title(lost: &[u64], what: &str) -> String {
     }
     let (share, even) = (*most as f64 / all as f64, 1.0 / lost.len() as f64);
     let slices = number::plural(lost.len() as u64, "slice");
-    match share > EVEN * even {
-        true => format!("Loss in {with} of {slices}; slice {} has {} of it", worst + 1, percent(share)),
-        false => format!("Loss in {with} of {slices}, about evenly"),
+    match (share > EVEN * even, heavier_half(lost)) {
+        (true, _) => format!("Loss in {with} of {slices}; slice {} has {} of it", worst + 1, percent(share)),
+        (false, Some((half, share))) => {
+            format!("Loss in {with} of {slices}; {} of it in the {half} half", percent(share))
+        }
+        (false, None) => format!("Loss in {with} of {slices}, about evenly"),
     }
+}
+
+/// Halves that differ by so many standard errors are not alike; nor does less than so much in one of them matter.
+const APART: f64 = 4.0;
+const HEAVIER: f64 = 0.55;
+
+/// The half of the slices that lost more than scatters from slice to slice, and its share; a slice in the middle is of neither.
+fn heavier_half(lost: &[u64]) -> Option<(&'static str, f64)> {
+    let half = lost.len() / 2;
+    let each = [&lost[..half], &lost[lost.len() - half..]].map(|slices| {
+        let count = slices.len() as f64;
+        let mean = slices.iter().map(|lost| *lost as f64).sum::<f64>() / count;
+        let squares: f64 = slices.iter().map(|lost| (*lost as f64 - mean).powi(2)).sum();
+        // Packets that are lost one by one scatter as their number does.
+        (mean, (squares / (count - 1.0)).max(mean) / count)
+    });
+    let [(first, of_first), (second, of_second)] = each;
+    let is_apart = (first - second).abs() > APART * (of_first + of_second).sqrt();
+    let share = first.max(second) / (first + second);
+    let name = if first > second { "first" } else { "second" };
+    (half > 2 && is_apart && share > HEAVIER).then_some((name, share))
 }
 
 fn draw(trial: &TrialLine, lost: &[u64], room: Room, what: &str) -> Drawing {
@@ -120,4 +144,28 @@ fn numbers(trial: &TrialLine, lost: &[u64]) -> Numbers {
         })
         .collect();
     Numbers { heads, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_that_halves_in_the_middle_is_not_called_even() {
+        let scattered = |mean: u64, slice: u64| mean + (slice * 7919) % (mean / 4) - mean / 8;
+        let of = |mean: fn(u64) -> u64| {
+            let lost: Vec<u64> = (0..40).map(|slice| scattered(mean(slice), slice)).collect();
+            title(&lost, "packets").replace(number::JOIN, " ")
+        };
+        let fell = of(|slice| if slice < 20 { 190 } else { 90 });
+        assert!(
+            fell.starts_with("Loss in 40 of 40 slices; 6") && fell.ends_with("in the first half"),
+            "{fell}"
+        );
+        assert!(of(|slice| if slice < 20 { 90 } else { 190 }).ends_with("in the second half"));
+        assert!(of(|_| 140).ends_with("about evenly"));
+        for few in [&[][..], &[3], &[3, 4], &[9, 5, 4, 6], &[0, 0]] {
+            assert!(!title(few, "packets").contains("half"), "{few:?}");
+        }
+    }
 }

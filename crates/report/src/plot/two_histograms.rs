@@ -150,7 +150,7 @@ fn draw(compared: &Compared, bins: &[Bin], unit: &str, room: Room) -> Drawing {
             &format!("{} {unit}", three(at)),
         );
     }
-    brackets(&mut canvas, compared, bins, &x, unit);
+    brackets(&mut canvas, compared, &x, unit);
     for (side, name, class) in [(0, "A", "name tick halo"), (1, "B", "name value halo")] {
         let most = bins.iter().max_by(|p, q| density(p, side).total_cmp(&density(q, side)));
         if let Some(bin) = most {
@@ -163,15 +163,16 @@ fn draw(compared: &Compared, bins: &[Bin], unit: &str, room: Room) -> Drawing {
     canvas.finish(bins.iter().map(place).collect())
 }
 
-/// Over each mode of the side that has more of them: its range, and the share of A and of B in it.
-fn brackets(canvas: &mut Canvas, compared: &Compared, bins: &[Bin], x: &Scale, unit: &str) {
+/// Over each mode of the side that has more of them: its range, and the share of A and of B in it, the one as the text has it and
+/// the other counted in the same range.
+fn brackets(canvas: &mut Canvas, compared: &Compared, x: &Scale, unit: &str) {
     let Some(modes) = &compared.modes else { return };
-    let modes = if modes.b.len() > modes.a.len() { &modes.b } else { &modes.a };
+    let (own, modes) = if modes.b.len() > modes.a.len() { (1, &modes.b) } else { (0, &modes.a) };
+    let sides = [&compared.a, &compared.b];
     for mode in modes {
         let (left, right) = (x.clamped(mode.low), x.clamped(mode.high));
         let inside = |side: usize| {
-            let within = |bin: &&Bin| (mode.low..=mode.high).contains(&(bin.low * bin.high).sqrt());
-            percent(bins.iter().filter(within).map(|bin| bin.shares[side]).sum::<f64>().min(1.0))
+            percent(if side == own { mode.mass } else { within(sides[side], (mode.low, mode.high)) })
         };
         let words =
             format!("{} to {} {unit}: A {}, B {}", three(mode.low), three(mode.high), inside(0), inside(1));
@@ -184,4 +185,12 @@ fn brackets(canvas: &mut Canvas, compared: &Compared, bins: &[Bin], x: &Scale, u
             canvas.path("axis", &bracket);
         }
     }
+}
+
+/// The share of a side's events in the cells of a range.
+fn within(side: &SideLine, range: (f64, f64)) -> f64 {
+    let all: u64 = side.histogram.iter().map(|cell| cell.count.0).sum();
+    let is_inside = |low: f64, high: f64| (range.0..=range.1).contains(&((low + high) / 2.0));
+    let inside = side.histogram.iter().filter(|cell| is_inside(cell.low, cell.high));
+    inside.map(|cell| cell.count.0).sum::<u64>() as f64 / all.max(1) as f64
 }

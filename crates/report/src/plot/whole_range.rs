@@ -28,9 +28,8 @@ const PERCENTILES: [Percentile; 3] = [
 pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label: &str) -> Option<Plot> {
     let (trials, left_out) = counted(finding);
     let range = range(&trials)?;
-    let (sound, disturbed) = sound(&trials);
-    let kept = [told(&trials), told(&sound)].concat();
-    let shown = overview(&trials, &kept, |trial| {
+    let (_, disturbed) = sound(&trials, "see the caveats");
+    let shown = overview(&trials, &told(&trials), |trial| {
         let x = Scale::logarithmic(range, (0.0, room.width()));
         let y = Scale::logarithmic(range, (0.0, 300.0));
         (x.clamped(trial.intended_load_pps), y.clamped(trial.forwarding_rate_pps))
@@ -38,7 +37,8 @@ pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label
     // An answer that comes later than a goal allows is not counted.
     let is_bound = finding.answers.iter().any(|answer| answer.goal.within_s.is_some());
     let in_time = if is_bound { " in time" } else { "" };
-    let title = labelled(label, forwarded_title(&sound, loads, in_time));
+    let highest = if left_out.is_empty() { "the highest load" } else { "the highest load that counts" };
+    let title = labelled(label, forwarded_title(&trials, loads, in_time, highest));
     let band = if trials.len() >= BESIDE {
         format!(
             " The band: the least and the most of {} at neighbouring loads.",
@@ -76,7 +76,7 @@ pub(crate) fn delay_by_load(finding: &SearchSummary, loads: Loads, room: Room, l
     };
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(1.0, f64::max));
     let heights = (low / 1.2, (high * 1.25).max(low * 2.0));
-    let (sound, disturbed) = sound(&trials);
+    let (sound, disturbed) = sound(&trials, "the title is of the others");
     let ends = ends(&sound);
     let kept = [told(&trials), ends.concat()].concat();
     let shown = overview(&trials, &kept, |trial| {
@@ -116,8 +116,9 @@ pub(super) fn counted<'a>(finding: &SearchSummary<'a>) -> (Vec<&'a TrialLine>, S
     (trials, left_out)
 }
 
-/// Those that our own side did not disturb: titles are of these alone; and how many are not, in words.
-fn sound<'a>(trials: &[&'a TrialLine]) -> (Vec<&'a TrialLine>, String) {
+/// Those that our own side did not disturb: titles of delays are of these alone; and how many are not, in words, with what that
+/// means.
+fn sound<'a>(trials: &[&'a TrialLine], means: &str) -> (Vec<&'a TrialLine>, String) {
     let (disturbed, sound): (Vec<&TrialLine>, Vec<&TrialLine>) =
         trials.iter().copied().partition(|trial| trial.caveats.iter().any(CaveatLine::is_disturbing));
     let words = match disturbed.len() as u64 {
@@ -125,9 +126,7 @@ fn sound<'a>(trials: &[&'a TrialLine]) -> (Vec<&'a TrialLine>, String) {
         all if sound.is_empty() => {
             format!(" This machine disturbed {}: see the caveats.", number::plural(all, "trial"))
         }
-        some => {
-            format!(" This machine disturbed {}: the title is of the others.", number::plural(some, "trial"))
-        }
+        some => format!(" This machine disturbed {}: {means}.", number::plural(some, "trial")),
     };
     (sound, words)
 }
@@ -180,8 +179,8 @@ fn told<'a>(trials: &[&'a TrialLine]) -> Vec<&'a TrialLine> {
     [trials.first(), trials.iter().max_by(by_rate), trials.last()].into_iter().flatten().copied().collect()
 }
 
-/// The most that came back, and what the highest load brought.
-fn forwarded_title(trials: &[&TrialLine], loads: Loads, in_time: &str) -> String {
+/// The most that came back, and what the highest load of those drawn brought.
+fn forwarded_title(trials: &[&TrialLine], loads: Loads, in_time: &str, highest_load: &str) -> String {
     let [_, most, highest] = told(trials)[..] else { return "What was forwarded".into() };
     let [rate, last] = [most, highest].map(|trial| trial.forwarding_rate_pps);
     let at_most = format!(
@@ -190,11 +189,11 @@ fn forwarded_title(trials: &[&TrialLine], loads: Loads, in_time: &str) -> String
         loads.with_unit(most.intended_load_pps)
     );
     if most.number == highest.number {
-        return format!("{at_most}, the highest load");
+        return format!("{at_most}, {highest_load}");
     }
     let fell = if last < rate * FALLEN { "only " } else { "" };
     format!(
-        "{at_most}; {fell}{} of {}, the highest load",
+        "{at_most}; {fell}{} of {}, {highest_load}",
         loads.with_unit(last),
         loads.with_unit(highest.intended_load_pps)
     )

@@ -5,7 +5,7 @@ use crate::number::{self, Loads};
 use crate::search_groups::{Line, SearchGroups, change_words, labels, unsettled_words};
 use crate::style::{Ink, Style};
 use crate::traffic;
-use dropline_record::{CaveatLine, Record};
+use dropline_record::{CaveatLine, Record, TrialLine};
 
 /// Several records as one table of goals: searches that were repeated with their spread, others beside one
 /// another with what differs between them. Ends with a newline.
@@ -86,8 +86,9 @@ pub(crate) fn singles(records: &[Record]) -> Columns {
         let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
         record.trials.iter().map(move |trial| {
             let ratio = trial.loss_ratio.map_or_else(|| "\u{2013}".into(), number::percent);
+            let of = if label.is_empty() { format!("trial {}", at + 1) } else { label.clone() };
             let mut cells = vec![
-                if label.is_empty() { format!("trial {}", at + 1) } else { label.clone() },
+                if record.trials.len() > 1 { one_of_many(trial, label) } else { of },
                 loads.with_unit(trial.intended_load_pps),
                 number::count(trial.offered.0),
                 number::count(trial.forwarded.0),
@@ -104,6 +105,13 @@ pub(crate) fn singles(records: &[Record]) -> Columns {
     let rows = rows.collect();
     let heads = heads.into_iter().map(|head| (head.to_owned(), side(head))).collect();
     Columns { heads, rows }
+}
+
+/// A trial of a record of several by its number, whose turn it was, and at what it was offered: `trial 3, A, wakeup:`.
+fn one_of_many(trial: &TrialLine, label: &str) -> String {
+    let of = [label, trial.phase.as_deref().unwrap_or(""), trial.target.as_str()];
+    let of: String = of.iter().filter(|words| !words.is_empty()).map(|words| format!(", {words}")).collect();
+    format!("trial {}{of}", trial.number)
 }
 
 fn row(groups: &SearchGroups, line: &Line) -> Row {

@@ -9,9 +9,13 @@ use crate::special::{beta_quantile, student_beyond};
 /// A ratio of tail masses and what is needed for its interval at any level.
 ///
 /// Given all events above the threshold, how many of them are B's is binomial: the interval is the exact one of
-/// that (Clopper and Pearson 1934), of counts divided by how much more they vary than independent ones would.
+/// that (Clopper and Pearson 1934), of counts divided by how much more they vary than independent ones would. It reaches to the
+/// ratio of the shares that are stated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tail {
+    /// Those beyond the threshold that is stated.
+    stated: (f64, f64),
+    /// Those that the interval rests on: where the threshold is A's, each half's beyond that of the other half.
     above: (f64, f64),
     count: (f64, f64),
     /// Variance inflation; at least 1.
@@ -24,8 +28,9 @@ pub(super) struct Tail {
 pub(super) enum Threshold {
     /// It was given.
     Given(f64),
-    /// A percentile of what ended of A: each half of the batches is asked with what A's other half has said, the even ones first.
-    Crossed(f64, f64),
+    /// A percentile of what ended of A, which is stated; and for the interval the same of each half of A's batches: with each the
+    /// other half is asked, the even ones first.
+    Crossed { stated: f64, even: f64, odd: f64 },
 }
 
 impl Threshold {
@@ -38,14 +43,20 @@ impl Threshold {
             let batches: Vec<Curve> = sides.a.batches.iter().skip(first).step_by(2).cloned().collect();
             Curve::together(&batches).ended_quantile(p)
         };
-        Some(Self::Crossed(half(1)?, half(0)?))
+        Some(Self::Crossed { stated: sides.a.whole.ended_quantile(p)?, even: half(1)?, odd: half(0)? })
+    }
+
+    /// The one that is stated beside shares.
+    pub(super) fn stated(self) -> f64 {
+        let (Self::Given(stated) | Self::Crossed { stated, .. }) = self;
+        stated
     }
 
     /// Of a batch by its number, from 0.
     fn at(self, batch: usize) -> f64 {
         match self {
             Self::Given(threshold) => threshold,
-            Self::Crossed(even, odd) => {
+            Self::Crossed { even, odd, .. } => {
                 if batch.is_multiple_of(2) {
                     even
                 } else {
@@ -55,14 +66,15 @@ impl Threshold {
         }
     }
 
-    /// A side's events above it, in all and by batch.
-    fn above(self, side: &Side, lost_are_long: bool) -> (f64, Vec<f64>) {
+    /// A side's events above what is stated, those that the interval rests on, and these by batch.
+    fn above(self, side: &Side, lost_are_long: bool) -> (f64, f64, Vec<f64>) {
         let above = |curve: &Curve, at: f64| curve.above(at) - if lost_are_long { 0.0 } else { curve.lost() };
         let batches: Vec<f64> =
             side.batches.iter().enumerate().map(|(number, batch)| above(batch, self.at(number))).collect();
+        let stated = above(&side.whole, self.stated());
         match self {
-            Self::Given(threshold) => (above(&side.whole, threshold), batches),
-            Self::Crossed(..) => (batches.iter().sum(), batches),
+            Self::Given(_) => (stated, stated, batches),
+            Self::Crossed { .. } => (stated, batches.iter().sum(), batches),
         }
     }
 }
@@ -70,11 +82,11 @@ impl Threshold {
 impl Tail {
     pub(super) fn of(sides: &Sides, threshold: Threshold, lost_are_long: bool) -> Self {
         let (a, b) = (&sides.a, &sides.b);
-        let ((above_a, by_a), (above_b, by_b)) =
-            (threshold.above(a, lost_are_long), threshold.above(b, lost_are_long));
-        let above = (above_a, above_b);
+        let (stated_a, above_a, by_a) = threshold.above(a, lost_are_long);
+        let (stated_b, above_b, by_b) = threshold.above(b, lost_are_long);
+        let (stated, above) = ((stated_a, stated_b), (above_a, above_b));
         let count = (a.whole.count(), b.whole.count());
-        let mut tail = Self { above, count, inflation: 1.0, freedom: KNOWN };
+        let mut tail = Self { stated, above, count, inflation: 1.0, freedom: KNOWN };
         if sides.design == Design::Whole {
             return tail;
         }
@@ -101,14 +113,14 @@ impl Tail {
         tail
     }
 
-    /// Share of A's events, of B's.
+    /// Share of A's events beyond the threshold that is stated, of B's.
     pub(super) fn shares(&self) -> (f64, f64) {
-        (self.above.0 / self.count.0, self.above.1 / self.count.1)
+        (self.stated.0 / self.count.0, self.stated.1 / self.count.1)
     }
 
-    /// Events above, of A, of B.
-    pub(super) fn above(&self) -> (f64, f64) {
-        self.above
+    /// Their events, of A, of B.
+    pub(super) fn stated(&self) -> (f64, f64) {
+        self.stated
     }
 }
 
@@ -127,6 +139,10 @@ impl Pivot for Tail {
         let odds = |share: f64| share / (1.0 - share) * self.count.0 / self.count.1;
         let low = if b > 0.0 { Some(odds(beta_quantile(b, a + 1.0, half))) } else { Some(0.0) };
         let high = (a > 0.0).then(|| odds(beta_quantile(b + 1.0, a, 1.0 - half)));
+        // A ratio that is stated is in its interval.
+        let stated = self.estimate();
+        let low = low.map(|end| stated.map_or(end, |stated| end.min(stated)));
+        let high = high.map(|end| stated.map_or(end, |stated| end.max(stated)));
         (low.filter(|end| end.is_finite()), high.filter(|end| end.is_finite()))
     }
 
@@ -157,7 +173,13 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_ratio_is_the_exact_one_of_the_binomial_beneath() {
-        let tail = Tail { above: (10.0, 20.0), count: (1000.0, 1000.0), inflation: 1.0, freedom: KNOWN };
+        let tail = Tail {
+            stated: (10.0, 20.0),
+            above: (10.0, 20.0),
+            count: (1000.0, 1000.0),
+            inflation: 1.0,
+            freedom: KNOWN,
+        };
         close(tail.estimate().unwrap(), 2.0);
         // Clopper and Pearson's of 20 in 30 is [0.4719, 0.8271].
         let (low, high) = tail.ends(known_reach());
@@ -167,7 +189,7 @@ mod tests {
         let longer = Tail { count: (1000.0, 4000.0), ..tail };
         close(longer.estimate().unwrap(), 0.5);
         close(longer.ends(known_reach()).0.unwrap() * 4.0, low.unwrap());
-        let spells = Tail { above: (20.0, 40.0), inflation: 2.0, ..tail };
+        let spells = Tail { stated: (20.0, 40.0), above: (20.0, 40.0), inflation: 2.0, ..tail };
         close(spells.ends(known_reach()).1.unwrap(), high.unwrap());
         close(
             spells.inflation_limit().unwrap(),
@@ -179,7 +201,13 @@ mod tests {
 
     #[test]
     fn no_long_event_bounds_a_ratio_on_one_side_alone() {
-        let of = |a, b| Tail { above: (a, b), count: (100.0, 100.0), inflation: 1.0, freedom: KNOWN };
+        let of = |a, b| Tail {
+            stated: (a, b),
+            above: (a, b),
+            count: (100.0, 100.0),
+            inflation: 1.0,
+            freedom: KNOWN,
+        };
         assert_eq!((of(0.0, 0.0).ends(2.0), of(0.0, 5.0).estimate()), ((None, None), None));
         let (low, high) = of(0.0, 5.0).ends(2.0);
         assert!(low.unwrap() > 0.0 && high.is_none());
@@ -203,7 +231,28 @@ mod tests {
         // The odd ones said 51 and the even ones 50.
         assert_eq!((threshold.at(0), threshold.at(1), threshold.at(2)), (51.0, 50.0, 51.0));
         let tail = Tail::of(&sides, threshold, true);
-        assert_eq!((tail.above(), tail.shares().1), ((20.0, 40.0), 0.02));
+        assert_eq!(tail.above, (20.0, 40.0));
+        // What is stated beside a threshold is beyond that very threshold.
+        assert_eq!((threshold.stated(), tail.stated(), tail.shares()), (51.0, (0.0, 40.0), (0.0, 0.02)));
+    }
+
+    #[test]
+    fn a_share_that_is_stated_beside_a_threshold_is_counted_beyond_that_threshold() {
+        // Half of A's batches have a longer tail: no half's threshold is that of all of A.
+        let a = blocks(|number| if number % 2 == 0 { 20 } else { 900 });
+        let b = blocks(|number| if number % 3 == 0 { 30 } else { 400 });
+        for design in [Design::Apart, Design::Interleaved, Design::Whole] {
+            let sides = Sides::of(&a, &b, design);
+            for p in [0.9, 0.98, 0.985, 0.99, 0.995] {
+                let threshold = Threshold::of_a(&sides, p).unwrap();
+                let tail = Tail::of(&sides, threshold, true);
+                let count = |side: &Side| side.whole.above(threshold.stated());
+                assert_eq!(tail.stated(), (count(&sides.a), count(&sides.b)), "{design:?} {p}");
+                let (low, high) = tail.ends(known_reach());
+                let Some(ratio) = tail.estimate() else { continue };
+                assert!(low.is_none_or(|low| low <= ratio) && high.is_none_or(|high| ratio <= high));
+            }
+        }
     }
 
     #[test]
@@ -215,7 +264,7 @@ mod tests {
         // In every fourth block: 1/5 - 1/20 five times, and -1/20 else.
         let spells = blocks(|number| if number.is_multiple_of(4) { 50 } else { 10 });
         let found = of(&even, &spells, Design::Apart);
-        assert_eq!(found.above(), (40.0, 10.0));
+        assert_eq!(found.stated(), (40.0, 10.0));
         let variance = (5.0 * 0.15 * 0.15 + 15.0 * 0.05 * 0.05) * 20.0 / 19.0;
         close(found.inflation, variance * 10.0);
         // Beside a side without any, they are worth no more.
