@@ -803,8 +803,8 @@ fn a_level_that_moved_with_a_mark_or_another_version_is_not_called_steady() {
     let version = |index: usize, header: &mut Value| {
         header["environment"]["dropline"] = if index < 20 { "0.0.1" } else { "0.0.2" }.into();
     };
-    let others: [(&dyn Fn(usize, &mut Value), &str); 2] =
-        [(&kernel, "kernel Linux 6.1"), (&version, "dropline 0.0.2")];
+    type Change = fn(usize, &mut Value);
+    let others: [(Change, &str); 2] = [(kernel, "kernel Linux 6.1"), (version, "dropline 0.0.2")];
     for (change, words) in others {
         let bench = Bench::new();
         levels(&bench, "nights", &steps(&[(20, 1.0), (20, 0.8)]), change);

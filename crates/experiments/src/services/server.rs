@@ -386,7 +386,7 @@ impl Running {
     pub(super) fn most_answers(&self, stop: &AtomicBool) -> Result<Numbers, Failure> {
         let mut best = Numbers::default();
         for load in FLOODS {
-            let json = self.dropline(&["trial", "--load", load, "--duration", "2s"], stop)?;
+            let json = self.dropline_beside(&["trial", "--load", load, "--duration", "2s"], stop)?;
             let (Some(offered), Some(forwarded)) = (json["offered"].as_f64(), json["forwarded"].as_f64())
             else {
                 continue;
@@ -420,19 +420,25 @@ impl Running {
     /// Offers more than it bears.
     pub(super) fn above(&self, bears: Option<f64>, stop: &AtomicBool) -> Result<Numbers, Failure> {
         // Where no search says what it takes, as much as is looked at.
-        self.trial(bears.map_or(self.service.most_pps.into(), |bears| bears * ABOVE), stop)
+        self.trial(Self::dropline, bears.map_or(self.service.most_pps.into(), |bears| bears * ABOVE), stop)
     }
 
     /// Offers what a generator states.
     pub(super) fn at_stated(&self, stated: Option<f64>, stop: &AtomicBool) -> Result<Numbers, Failure> {
         let stated = stated.filter(|rate| *rate >= 1.0);
-        self.trial(stated.ok_or_else(|| Failure::environment("it states no rate"))?, stop)
+        let stated = stated.ok_or_else(|| Failure::environment("it states no rate"))?;
+        self.trial(Self::dropline_beside, stated, stop)
     }
 
-    fn trial(&self, load_pps: f64, stop: &AtomicBool) -> Result<Numbers, Failure> {
+    fn trial(
+        &self,
+        asked: impl Fn(&Self, &[&str], &AtomicBool) -> Result<Value, Failure>,
+        load_pps: f64,
+        stop: &AtomicBool,
+    ) -> Result<Numbers, Failure> {
         let load = format!("{load_pps:.0}pps");
         let before = self.lines_written();
-        let json = self.dropline(&["trial", "--load", &load, "--duration", "2s"], stop)?;
+        let json = asked(self, &["trial", "--load", &load, "--duration", "2s"], stop)?;
         let mut figures = BTreeMap::from([("load".to_owned(), load_pps)]);
         for key in ["intended", "offered", "forwarded", "lost"] {
             figures.extend(json[key].as_f64().map(|count| (key.to_owned(), count)));
@@ -475,11 +481,20 @@ impl Running {
         rival.stated(&said).ok_or_else(none)
     }
 
-    /// What this very program says of it, on the last CPU as all that ask: on the service's own it would take time that
-    /// the service has for answers while others ask.
+    /// What this very program says of it.
     fn dropline(&self, words: &[&str], stop: &AtomicBool) -> Result<Value, Failure> {
         let program = std::env::current_exe().map_err(Failure::environment)?;
-        let mut command = pinned(&last_cpu(), &program);
+        self.answer(Command::new(program), words, stop)
+    }
+
+    /// The same on the last CPU, as all others that ask. On two CPUs a receiver of ours that has the service's own takes time from
+    /// it that it has for answers while others ask.
+    fn dropline_beside(&self, words: &[&str], stop: &AtomicBool) -> Result<Value, Failure> {
+        let program = std::env::current_exe().map_err(Failure::environment)?;
+        self.answer(pinned(&last_cpu(), &program), words, stop)
+    }
+
+    fn answer(&self, mut command: Command, words: &[&str], stop: &AtomicBool) -> Result<Value, Failure> {
         command
             .arg(words[0])
             .arg(self.filled(self.service.target))

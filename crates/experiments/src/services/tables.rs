@@ -4,6 +4,7 @@ use super::MOST_ANSWERS;
 use super::observed::Observed;
 use super::server::SERVICES;
 use dropline_record::{CaveatLine, Study, Table};
+use dropline_trial::number_of;
 
 /// The service that is held against itself.
 const HELD: &str = "knot";
@@ -30,14 +31,15 @@ pub(super) fn study(seen: &[Observed], caveats: Vec<CaveatLine>) -> Study {
     Study {
         name: "services".into(),
         title: match pairs {
-            0 => format!("What {} services take, and what others say of them", services.len()),
+            0 => format!("What {} can take, and what others say of them", number_of(services.len(), "service")),
             _ => format!("Of {pairs} pairs of searches of {HELD}, in {inside} the middle of one lies in the interval of the other"),
         },
         paragraphs: vec![
-            "Each service runs on the first CPU, and what asks it on the others; only one of them asks at a time. A search \
-             looks for the load without loss and the one with 0.5 % loss, and states where it is with 95 %. Generators that \
-             wait for answers ask less while a service stands still: what they state is not a load that comes whether it is \
-             answered or not."
+            "Each service runs on the first CPU; only one program asks it at a time. A search looks for the load without loss and \
+             the one with 0.5 % loss, and states where it is with 95 %. It has all CPUs: where there are two, its receiver has a \
+             part of the service's, which takes less then. The most answers, and what is lost at the rate that another generator \
+             states, are of open loads from the last CPU alone, as these generators. Those that wait for answers ask less while a \
+             service stands still: what they state is not a load that comes whether it is answered or not."
                 .into(),
         ],
         tables: vec![borne(seen, &services), above(seen, &services), others(seen, &services), repeats(seen), lost_there(seen)],
