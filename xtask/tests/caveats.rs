@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tree::{root, sources};
 
 /// What stands before a code where it is said, and the file in which alone it means that.
-const SAID_BY: [(&str, &str); 11] = [
+const SAID_BY: [(&str, &str); 12] = [
     ("code: \"", ".rs"),
     ("CaveatLine::said(\"", ".rs"),
     (" said(\"", "verbs/src/search.rs"),
@@ -17,6 +17,7 @@ const SAID_BY: [(&str, &str); 11] = [
     ("BROKEN: &str = \"", ".rs"),
     ("NOT_KEPT: &str = \"", ".rs"),
     ("(\"", "searches/differences.rs"),
+    ("(\"", "compare/conditions.rs"),
     ("=> \"", "trial/src/caveat.rs"),
 ];
 

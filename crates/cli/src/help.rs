@@ -3,7 +3,7 @@
 //! A paragraph is one line of text here, however long: clap wraps it at the terminal's width. What must not be wrapped,
 //! such as a command to copy, is no longer than [`NARROWEST`].
 
-use crate::{args, lines};
+use crate::lines;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Command};
 use std::ffi::OsString;
@@ -140,13 +140,16 @@ pub(crate) fn asked_last(command: Command) -> Command {
     command.args(asked.map(|arg| arg.help_heading("Help"))).mut_subcommands(asked_last)
 }
 
+/// The list of targets, among the words behind `help`.
+const TARGETS: &str = "targets";
+
 /// A list that `help` has beside the verbs: `dropline help targets`.
-pub(crate) fn list_of(words: &[OsString]) -> Option<String> {
+pub(crate) fn list_of(words: &[OsString], targets: fn() -> String) -> Option<String> {
     let [_, help, topic] = words else { return None };
-    (help == "help" && topic == "targets").then(|| {
-        let mut list = Command::new("targets")
+    (help == "help" && topic == TARGETS).then(|| {
+        let mut list = Command::new(TARGETS)
             .help_template("{after-help}")
-            .after_help(tie(&args::targets()))
+            .after_help(tie(&targets()))
             .max_term_width(WIDEST);
         let text = printed(&list.render_help().to_string());
         lines::folded(text.trim_start_matches('\n'), crate::output::columns())
@@ -339,7 +342,7 @@ mod tests {
         }
         insta::assert_snapshot!("bare", first(&Cli::as_typed()));
         let words = ["dropline", "help", "targets"].map(OsString::from);
-        insta::assert_snapshot!("help-targets", list_of(&words).expect("a list"));
+        insta::assert_snapshot!("help-targets", list_of(&words, crate::args::targets).expect("a list"));
     }
 
     #[test]

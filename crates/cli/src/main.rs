@@ -36,7 +36,7 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     dropline_archive::reading::tell_waiting_by(output::note);
     let typed: Vec<OsString> = std::env::args_os().collect();
-    if let Some(list) = help::list_of(&typed) {
+    if let Some(list) = help::list_of(&typed, args::targets) {
         return output::print_painted(&list).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS);
     }
     let typed = help::asked_for(typed);

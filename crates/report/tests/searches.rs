@@ -90,6 +90,7 @@ fn an_error_that_is_too_long_for_a_table_is_said_once_and_not_in_each_cell() {
 #[test]
 fn a_time_of_hours_is_told_roughly_and_one_of_days_is_not_offered_as_what_a_search_would_take() {
     let mut record = without_lower_end(0, 0);
+    record.result.as_mut().unwrap().ended_by = EndWord::Budget;
     let elapsed = record.result.as_ref().unwrap().elapsed_s;
     let mut said_of = |times: f64| {
         let outlook = OutlookLine { budget_s: 2.0 * elapsed, width: 0.5, narrow_budget_s: times * elapsed };

@@ -51,6 +51,12 @@ struct Moment {
     failed: Vec<bool>,
 }
 
+impl Moment {
+    fn lost_share(&self) -> f64 {
+        if self.offered == 0 { 0.0 } else { self.lost as f64 / self.offered as f64 }
+    }
+}
+
 impl Moments {
     pub(crate) fn note(&mut self, trial: &Trial, goals: &[Goal]) {
         let seconds = trial.duration.as_secs_f64();
@@ -125,9 +131,16 @@ impl Moments {
             // A buffer lets more through of a shorter one.
             other.load >= one.load && other.asked >= one.asked && other.through_pps > FAR * one.through_pps
         };
+        // Where far higher loads lose the same share, it is lost of whatever is offered, and less came through because less was.
+        let as_much = |one: &Moment, other: &Moment| {
+            let (lost, of_other) = (one.lost_share(), other.lost_share());
+            other.load.as_pps() > FAR * one.load.as_pps() && lost < FAR * of_other && of_other < FAR * lost
+        };
         let is_far = |one: &&Moment| {
             let is_deep = one.failed[index] && FAR * one.through_pps < one.load.as_pps();
-            is_deep && self.0.iter().filter(|other| more(one, other)).count() >= BORNE_OUT
+            is_deep
+                && self.0.iter().filter(|other| more(one, other)).count() >= BORNE_OUT
+                && self.0.iter().filter(|other| as_much(one, other)).count() < BORNE_OUT
         };
         let far: Vec<&Moment> = self.0.iter().filter(is_far).collect();
         let lowest = far.iter().map(|one| one.load).min()?;
@@ -275,6 +288,14 @@ mod tests {
     }
 
     /// They are no lower than what was borne, and far above it no limit explains what they lost.
+    #[test]
+    fn what_is_lost_of_whatever_is_offered_is_no_change_where_less_was_offered_last() {
+        let first = [(10_000, 7000), (8000, 5600), (9000, 6300)];
+        let last = |after: &[(u64, u64)]| said(&[&first[..], after].concat(), 1010);
+        assert_eq!(last(&[(1000, 700), (1000, 701), (1000, 699)]), None, "30 % of any load");
+        assert!(last(&[(1000, 500), (1000, 501), (1000, 499)]).is_some(), "half of it, in the end");
+    }
+
     #[test]
     fn that_the_last_ones_let_far_less_through_than_others_at_such_loads_is_told_of_the_limit_itself() {
         let near = [(1000, 1000), (1010, 1003), (1005, 1002), (1012, 1003), (1001, 1001), (1008, 1002)];

@@ -428,7 +428,7 @@ mod tests {
                 .contains("what came instead (datagrams: 3) is none: of the last, it has 261 bytes"),
             "{events:?}"
         );
-        assert_eq!(monitor.junk_since.0, 1);
+        assert_eq!(monitor.junk_since.0, 3);
         learn(&mut monitor, 13, &[(3, 1013, 1)]);
         assert_eq!((monitor.junk_since.0, monitor.junk), (0, 3));
     }

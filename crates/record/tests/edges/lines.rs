@@ -304,7 +304,8 @@ fn a_goal_is_said_as_it_is_written() {
 fn doubts_about_the_whole_are_those_of_its_one_trial_else_of_its_result_and_of_reading_it() {
     let said = |code: &str| CaveatLine::said(code, "so");
     let result = json!({
-        "goals": [], "trial_seconds": 1.0, "elapsed_s": 1.0, "interrupted": false, "caveats": [said("of_result")],
+        "goals": [], "trial_seconds": 1.0, "elapsed_s": 1.0, "interrupted": false, "ended_by": "done",
+        "caveats": [said("of_result")],
     });
     let codes = |verb: &str, has_result: bool| {
         let mut record = record(&[(100, 0)]);

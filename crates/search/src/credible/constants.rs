@@ -25,6 +25,10 @@ pub(super) mod credible {
 
 /// What trials show without a model.
 pub(super) mod ends {
+    /// Probabilities at which one that nobody knows is tried.
+    ///
+    /// Unit: places. Set by: judged.
+    pub(in super::super) const PLACES: usize = 64;
     /// Trials at or above this share of an end bear it.
     ///
     /// Unit: share of the load. Set by: judged.
@@ -466,7 +470,7 @@ pub(super) mod freshness {
 }
 
 /// What trials make certain.
-pub(super) mod bets {
+pub(super) mod monotone_bounds {
     /// Share of his wealth that he stakes.
     ///
     /// Unit: share. Set by: argued: eight successes in nine refute at 99 %.

@@ -1,7 +1,7 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::constants::ends::{
-    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOST_LACKED, NEAR, PLAIN, ROUNDING, TELLS,
+    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOST_LACKED, NEAR, PLACES, PLAIN, ROUNDING, TELLS,
 };
 use super::constants::low_load_probe::LOSSES;
 use super::constants::model::DEEPEST;
@@ -376,8 +376,7 @@ fn are_met(trials: &[(f64, f64)], end: f64, more: usize, goal: &Goal, enough: f6
 /// P(so many trials all fail), where each does with one probability, `most` or less, of which nothing else is known but how many of
 /// how many others failed.
 fn all_fail(run: f64, (failed, others): (f64, f64), most: f64) -> f64 {
-    const STEPS: usize = 64;
-    let each: Vec<f64> = (0..STEPS).map(|step| most * (step as f64 + 0.5) / STEPS as f64).collect();
+    let each: Vec<f64> = (0..PLACES).map(|place| most * (place as f64 + 0.5) / PLACES as f64).collect();
     let log = |p: &f64| failed * libm::log(*p) + (others - failed) * libm::log1p(-p);
     let best = each.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
     let sum = |of: &dyn Fn(&f64) -> f64| each.iter().map(|p| libm::exp(log(p) - best) * of(p)).sum::<f64>();

@@ -9,7 +9,7 @@
 //! That refutes one load at a time. A bound is where every load beyond it is refuted, so that it is wrong only if the
 //! truth itself is, which happens with probability α at most: the highest load refuted would be wrong oftener.
 
-use super::constants::bets::{NEAR, STAKE};
+use super::constants::monotone_bounds::{NEAR, STAKE};
 use std::cmp::Ordering;
 
 /// Trials of one goal in order: logarithms of their loads, and whether they failed it.

@@ -505,8 +505,8 @@ impl fmt::Display for Caveat {
             ),
             Self::FailsAnywhere { loss_ratio, trials, of, lowest_pps, borne_pps, has_lower, has_upper } => write!(
                 f,
-                "{trials} of {} did not meet the goal of {} where others bore as much or far more (the lowest at {}, where {} was borne): trials \
-                 fail at any load now and then, and that some failed bounds nothing. {}, for chance explains what trials at such loads \
+                "{trials} of {} did not meet the goal of {} where others met it or let far more through (the lowest at {}, where {} came through): trials \
+                 fail at any load now and then, and that some failed bounds nothing. {}, for accident explains what trials at such loads \
                  did: look what happened in those that failed and mend it, or search longer (--budget)",
                 number_of(*of, "trial"),
                 goal(*loss_ratio),
