@@ -102,14 +102,16 @@ impl SearchArguments<'_> {
     pub fn question(&self, replayed: Option<&SearchPlan>) -> Result<Question, Failure> {
         let is_mlr = matches!(self.algorithm, Some(AlgorithmPlan::Mlr { .. }));
         let is_csit = replayed.is_none() && self.goals.is_empty() && is_mlr && self.effective.is_none();
-        let preset = self.preset.or(is_csit.then_some(Preset::Csit));
+        let asked = self.preset.or(is_csit.then_some(Preset::Csit));
+        let repeats = self.goals.is_empty() && self.algorithm.is_none();
+        let preset = asked.or(replayed.filter(|_| repeats).and_then(|record| record.preset));
         let algorithm = self.algorithm(preset, replayed)?;
         if self.preset.is_some() && !self.goals.is_empty() {
             let goals = if self.spelling == Spelling::Flags { "--goal" } else { "goals" };
             let preset = self.name("preset");
             return Err(Failure::usage(format!("{preset} says what the goals are: leave {goals} out")));
         }
-        let (goals, within) = match (preset, replayed) {
+        let (goals, within) = match (asked, replayed) {
             (Some(preset), _) => (preset.goals(), None),
             (None, Some(record)) if self.goals.is_empty() => (record.goals.clone(), record.within),
             (None, _) => {
