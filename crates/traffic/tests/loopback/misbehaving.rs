@@ -124,14 +124,15 @@ fn an_answer_that_comes_from_another_address_too_has_a_word_and_is_no_duplicate(
             drop(socket.send_to(bytes, source));
             drop(elsewhere.send_to(bytes, source));
         });
-        measurer(echo(odd.address), profile())?.measure(input(2_000.0, 200))
+        // Fewer than a socket holds: portably, nothing says how many it had no room for.
+        measurer(echo(odd.address), profile())?.measure(input(1_000.0, 200))
     });
-    assert_eq!((trial.offered, trial.forwarded, trial.duplicated, trial.lost()), (400, 400, Some(0), 0));
+    assert_eq!((trial.offered, trial.forwarded, trial.duplicated, trial.lost()), (200, 200, Some(0), 0));
     let copies = trial.caveats.iter().find_map(|caveat| match caveat {
         Caveat::CopiesElsewhere { copies, from, .. } => Some((*copies, from.clone())),
         _ => None,
     });
-    assert_eq!(copies, Some((400, from)), "{:?}", trial.caveats);
+    assert_eq!(copies, Some((200, from)), "{:?}", trial.caveats);
 }
 
 #[test]
