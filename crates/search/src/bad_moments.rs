@@ -287,7 +287,6 @@ mod tests {
         assert!(!last(&[(700, 500)]).0, "one is a moment");
     }
 
-    /// They are no lower than what was borne, and far above it no limit explains what they lost.
     #[test]
     fn what_is_lost_of_whatever_is_offered_is_no_change_where_less_was_offered_last() {
         let first = [(10_000, 7000), (8000, 5600), (9000, 6300)];
@@ -296,6 +295,7 @@ mod tests {
         assert!(last(&[(1000, 500), (1000, 501), (1000, 499)]).is_some(), "half of it, in the end");
     }
 
+    /// They are no lower than what was borne, and far above it no limit explains what they lost.
     #[test]
     fn that_the_last_ones_let_far_less_through_than_others_at_such_loads_is_told_of_the_limit_itself() {
         let near = [(1000, 1000), (1010, 1003), (1005, 1002), (1012, 1003), (1001, 1001), (1008, 1002)];

@@ -7,7 +7,7 @@
 //! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](diagnostics)
 //! afterwards: that trials do not depend on one another, and that nothing is lost [far below](low_load_probe). Whatever it believes,
 //! no interval contradicts [what trials showed](ends), leaves out much of what they leave [possible](monotone), or reaches
-//! beyond what they make [certain](bets) by themselves. Where trials seem to leave something to the next ones, it [asks](CarryOver)
+//! beyond what they make [certain](monotone_bounds) by themselves. Where trials seem to leave something to the next ones, it [asks](CarryOver)
 //! whether a rest helps.
 
 mod choice;

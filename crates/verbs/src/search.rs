@@ -220,7 +220,8 @@ impl Run<'_> {
         let is_kept = !self.record.reading.iter().any(|doubt| doubt.code == NOT_KEPT);
         if is_kept {
             let ended_by = self.ended_by(failure.as_ref(), has_all);
-            let known = self.answers();
+            let is_cut_off = ended_by == EndWord::Interrupted || ended_by.is_failure();
+            let known = if is_cut_off { self.answers() } else { Vec::new() };
             self.search.settle();
             let mut result = self.result(ended_by, delay_at, known);
             if let Some(why) = failure.as_ref().filter(|_| ended_by.is_failure()) {
@@ -382,17 +383,15 @@ impl Run<'_> {
             .collect()
     }
 
-    /// What was found; `known` is what was known when the last trial had ended.
+    /// What was found; `known` is what was known when the last trial of a search that was cut off had ended.
     fn result(&self, ended_by: EndWord, delay_at: Vec<DelayAtLine>, known: Vec<AnswerLine>) -> ResultLine {
         let interrupted = ended_by == EndWord::Interrupted;
         let mut goals = self.answers();
-        if interrupted || ended_by.is_failure() {
-            // What was known and is not borne out yet is no answer, and not to be lost either.
-            for (answer, known) in goals.iter_mut().zip(known) {
-                if known.span() < answer.span() {
-                    *answer = known;
-                    answer.leave_unfinished();
-                }
+        // What was known and is not borne out yet is no answer, and not to be lost either.
+        for (answer, known) in goals.iter_mut().zip(known) {
+            if known.span() < answer.span() {
+                *answer = known;
+                answer.leave_unfinished();
             }
         }
         if ended_by.is_failure() {

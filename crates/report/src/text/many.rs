@@ -86,9 +86,13 @@ pub(crate) fn singles(records: &[Record]) -> Columns {
         let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
         record.trials.iter().map(move |trial| {
             let ratio = trial.loss_ratio.map_or_else(|| "\u{2013}".into(), number::percent);
-            let of = if label.is_empty() { format!("trial {}", at + 1) } else { label.clone() };
+            let name = match record.trials.len() {
+                2.. => one_of_many(trial, label),
+                _ if label.is_empty() => format!("trial {}", at + 1),
+                _ => label.clone(),
+            };
             let mut cells = vec![
-                if record.trials.len() > 1 { one_of_many(trial, label) } else { of },
+                name,
                 loads.with_unit(trial.intended_load_pps),
                 number::count(trial.offered.0),
                 number::count(trial.forwarded.0),

@@ -506,8 +506,8 @@ impl fmt::Display for Caveat {
             Self::FailsAnywhere { loss_ratio, trials, of, lowest_pps, borne_pps, has_lower, has_upper } => write!(
                 f,
                 "{trials} of {} did not meet the goal of {} where others met it or let far more through (the lowest at {}, where {} came through): trials \
-                 fail at any load now and then, and that some failed bounds nothing. {}, for accident explains what trials at such loads \
-                 did: look what happened in those that failed and mend it, or search longer (--budget)",
+                 fail at any load now and then, and that one failed bounds nothing. {}, because such failures alone would explain what trials at \
+                 such loads did. Look what happened in those that failed, and mend it, or search longer (--budget)",
                 number_of(*of, "trial"),
                 goal(*loss_ratio),
                 load(*lowest_pps),
@@ -520,7 +520,7 @@ impl fmt::Display for Caveat {
             ),
             Self::NoUpperEnd { loss_ratio, failed, passed_pps: Some(passed) } => write!(
                 f,
-                "no upper end is stated for {}: the last trials met it at {}, though {} of before failed it at no higher loads, so the \
+                "no upper end is stated for {}: the last trials met it at {}, though {} before failed it at no higher load, so the \
                  target may have become faster; search again, or longer (--budget)",
                 goal(*loss_ratio),
                 load(*passed),

@@ -7,6 +7,7 @@ use dropline_archive::history::{Files, History, line_of};
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::{IndexLine, LeftOutLine, MeasuredLine, Quantity, Record};
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,14 +73,15 @@ pub(super) fn once(
     let mut same_as: BTreeMap<usize, usize> = BTreeMap::new();
     for mut alike in alike.into_values().filter(|alike| alike.len() > 1) {
         alike.sort_by_key(|at| Reverse(much(*at)));
-        let mut measured: Vec<(usize, Option<Record>)> = Vec::new();
+        // A record is read only to tell it from one of other content.
+        let mut measured: Vec<(usize, OnceCell<Option<Record>>)> = Vec::new();
         for at in alike {
-            let (name, line) = &lines[at];
-            let own = record(name);
-            let is_it = |(other, record): &&(usize, Option<Record>)| {
-                let are_read = own.as_ref().zip(record.as_ref());
-                line.sha256 == lines[*other].1.sha256
-                    || are_read.is_none_or(|(one, other)| go_on_alike(one, other))
+            let own = OnceCell::new();
+            let is_it = |(other, its): &&(usize, OnceCell<Option<Record>>)| {
+                lines[at].1.sha256 == lines[*other].1.sha256
+                    || read_once(&own, &lines[at].0, record)
+                        .zip(read_once(its, &lines[*other].0, record))
+                        .is_none_or(|(one, other)| go_on_alike(one, other))
             };
             match measured.iter().find(is_it) {
                 Some((other, _)) => {
@@ -99,6 +101,15 @@ pub(super) fn once(
         }
     };
     lines.into_iter().enumerate().filter_map(keeps).collect()
+}
+
+/// The record of this name, read when it is first asked for.
+fn read_once<'a>(
+    kept: &'a OnceCell<Option<Record>>,
+    name: &str,
+    record: &dyn Fn(&str) -> Option<Record>,
+) -> Option<&'a Record> {
+    kept.get_or_init(|| record(name)).as_ref()
 }
 
 /// Whether the trials of one are the first of the other's.
