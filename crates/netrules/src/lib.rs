@@ -4,7 +4,7 @@
 //! [`Ruleset`](ruleset::Ruleset)s; and [`Firewall`](firewall::Firewall), which says what a packet of a trial meets of them. It
 //! never asks the kernel, knows no socket, no clock and no file: `traffic` asks, and hands in what was answered. What it does
 //! not understand of a rule is met possibly, never not.
-//! Start reading at [`ruleset`], then [`met`] and [`firewall`].
+//! Start reading at [`ruleset`], then [`rule_match`] and [`firewall`].
 
 pub mod bridging;
 pub mod drop_reasons;

@@ -1,6 +1,6 @@
 //! A ruleset of nftables, read from the messages in which the kernel lists it: chains, rules, sets and their elements.
 //!
-//! What a rule is made of is kept as far as [`met`](super::met) understands it; what is not understood is there as such.
+//! What a rule is made of is kept as far as [`met`](super::rule_match) understands it; what is not understood is there as such.
 
 use crate::expressions::{Does, Part, Verdict, number};
 use crate::message::{Attributes, Message, text};

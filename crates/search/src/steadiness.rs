@@ -2,7 +2,7 @@
 //! one of two in turns, or it comes and goes, or what one trial leaves comes into the next, or nearly nothing comes through of
 //! some trials.
 //!
-//! Each trial of which it is known found a [slow target or a fast one](crate::crossed). What [explains](crate::explanation) their
+//! Each trial of which it is known found a [slow target or a fast one](crate::crossed). What [explains](crate::change) their
 //! order is looked for once, at the end of a search.
 
 use crate::bad_moments::Moments;
