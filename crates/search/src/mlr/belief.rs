@@ -15,7 +15,7 @@ pub(super) fn pair(
     tables: &Tables,
     hint: f64,
     upper: Option<Rate>,
-    wanted: &[usize],
+    wanted: &[Rate],
 ) -> Option<NextStep> {
     let View { mlr, goal, width, unit, .. } = *view;
     let grid = &mlr.grid;
@@ -29,7 +29,7 @@ pub(super) fn pair(
         Some(Class::UpperBound) => Prospect::Upper,
         _ => {
             let (good, bad) = view.known(index).map_or(untried, |rung| rung.missing);
-            Prospect::Open { good, bad, price: if wanted.contains(&index) { SHARED } else { 1.0 } }
+            Prospect::Open { good, bad, price: if wanted.contains(&view.load(index)) { SHARED } else { 1.0 } }
         }
     };
     // A pair that fails costs about as much again as a load takes at worst.
@@ -39,13 +39,16 @@ pub(super) fn pair(
     let mut best: Option<(f64, NextStep)> = None;
     for low in middle.saturating_sub(3 * steps)..=middle + 2 * steps {
         let (low, high) = (low * unit, low * unit + width);
-        if high > ceiling || !close_enough(goal, grid.load(low), grid.load(high)) {
+        if high > ceiling || !close_enough(goal, view.load(low), view.load(high)) {
             continue;
         }
         let odds = belief.odds((low / unit, prospect(low)), (high / unit, prospect(high)));
         let cost = odds.trials + (1.0 - odds.both) * again;
         if odds.both > 0.01 && best.is_none_or(|best| cost < best.0) {
-            let wish = NextStep::Prove { lower: Some((low, odds.lower)), upper: Some((high, odds.upper)) };
+            let wish = NextStep::Prove {
+                lower: Some((view.load(low), odds.lower)),
+                upper: Some((view.load(high), odds.upper)),
+            };
             best = Some((cost, wish));
         }
     }

@@ -4,7 +4,7 @@ use super::next_step::NextStep;
 use super::view::View;
 use super::{Class, Mlr, belief, close_enough, strict};
 use crate::{GoalResult, Irregular};
-use dropline_trial::{Ratio, TrialInput};
+use dropline_trial::{Rate, Ratio, TrialInput};
 
 /// A trial worth making, and why.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +24,12 @@ impl Mlr {
     pub(super) fn choice(&self) -> Option<Choice> {
         let mut order: Vec<usize> = (0..self.goals.len()).collect();
         order.sort_by_key(|&goal| std::cmp::Reverse(self.goals[goal].loss_ratio));
-        let mut wanted: Vec<usize> = Vec::new();
+        let mut wanted: Vec<Rate> = Vec::new();
         // The doubtful is tried first: should it fail, the rest is spared.
         let mut proof: Option<(f64, Choice)> = None;
         for index in order {
             let goal = &self.goals[index];
-            let at = |load, duration, phase| Choice {
-                input: TrialInput { load: self.grid.load(load), duration },
-                phase,
-            };
+            let at = |load, duration, phase| Choice { input: TrialInput { load, duration }, phase };
             let (chance, choice) = match self.wish(index, &wanted) {
                 None => continue,
                 Some(NextStep::Look(load)) => return Some(at(load, goal.initial_trial_duration, "look")),
@@ -42,11 +39,10 @@ impl Mlr {
                 }
                 Some(NextStep::Prove { lower, upper }) => {
                     wanted.extend(lower.iter().chain(&upper).map(|bound| bound.0));
-                    let open =
-                        |load: &(usize, f64)| self.class(index, self.grid.load(load.0)) == Class::Undecided;
+                    let open = |load: &(Rate, f64)| self.class(index, load.0) == Class::Undecided;
                     let doubtful = lower.into_iter().chain(upper).filter(open);
                     let Some((load, chance)) = doubtful.min_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-                    let known = self.loads.contains_key(&self.grid.load(load));
+                    let known = self.loads.contains_key(&load);
                     let duration = if known { goal.trial_duration } else { goal.initial_trial_duration };
                     (chance, at(load, duration, "prove"))
                 }
@@ -59,7 +55,7 @@ impl Mlr {
     }
 
     /// What this goal would try; `None` when it has its answer.
-    fn wish(&self, index: usize, wanted: &[usize]) -> Option<NextStep> {
+    fn wish(&self, index: usize, wanted: &[Rate]) -> Option<NextStep> {
         let goal = &self.goals[index];
         let (lower, upper) = self.relevant(index);
         if self.result(index, lower, upper) != GoalResult::Irregular(Irregular::Unfinished) {
@@ -67,26 +63,26 @@ impl Mlr {
         }
         let view = View::new(self, index, lower, upper);
         if !view.has_maximum() {
-            return Some(NextStep::Look(self.grid.last()));
+            return Some(NextStep::Look(self.range.max()));
         }
-        let even = |index| Some((index, 0.5));
-        let prove = |lower: Option<usize>, upper: Option<usize>| {
+        let even = |load| Some((load, 0.5));
+        let prove = |lower: Option<Rate>, upper: Option<Rate>| {
             Some(NextStep::Prove { lower: lower.and_then(even), upper: upper.and_then(even) })
         };
         let below = view.below();
-        let Some(above) = view.above() else { return prove(below.map(|rung| rung.index), None) };
+        let Some(above) = view.above() else { return prove(below.map(|rung| rung.load), None) };
         if below.is_none() && above.index == 0 {
-            return prove(None, Some(0));
+            return prove(None, Some(self.range.min()));
         }
         let repeats = goal.exceed_ratio > Ratio::ZERO;
         if repeats && view.is_surprising(above) {
-            return Some(NextStep::Look(above.index));
+            return Some(NextStep::Look(above.load));
         }
         if let Some(load) = view.stride() {
-            return Some(NextStep::Look(load));
+            return Some(NextStep::Look(self.grid.load(load)));
         }
         if let Some(safe) = below.filter(|below| view.is_lost() && below.class == Class::Undecided) {
-            return prove(Some(safe.index), None);
+            return prove(Some(safe.load), None);
         }
         let (hint, _) = view.hint(above);
         if above.at - below.map_or(hint, |below| below.at) < CLOSE_WIDTHS * view.width as f64 {
@@ -101,8 +97,8 @@ impl Mlr {
         }
         let apart = below.is_none_or(|below| !close_enough(goal, below.load, above.load));
         match view.between(above).filter(|_| apart) {
-            Some(load) => Some(NextStep::Look(load)),
-            None => prove(below.map(|rung| rung.index), Some(above.index)),
+            Some(load) => Some(NextStep::Look(self.grid.load(load))),
+            None => prove(below.map(|rung| rung.load), Some(above.load)),
         }
     }
 }

@@ -6,6 +6,7 @@
 use super::next_step::{NextStep, SHARED};
 use super::view::{Glance, Rung, View};
 use super::{Class, close_enough};
+use dropline_trial::Rate;
 use std::time::Duration;
 
 /// A load that was not tried yet costs this share of a full trial beside its trials: every further load is a
@@ -18,7 +19,7 @@ const WORTH: f64 = 8.0;
 
 /// What to try next for a goal that one bad trial decides: one of two loads that are most cheaply proved to be
 /// its bounds.
-pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[usize]) -> Option<NextStep> {
+pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[Rate]) -> Option<NextStep> {
     let View { mlr, goal, width, unit, .. } = *view;
     let grid = &mlr.grid;
     let steps = width / unit;
@@ -27,14 +28,18 @@ pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[usize]) -> Op
     let strict = Strict::new(centre, &glances, hint, steps as f64 / 2.0);
     let lengths = Lengths::new(view, &strict);
     let bad = |index: usize| strict.bad((index / unit) as f64, 1.0);
-    let price = |index: usize| if wanted.contains(&index) { SHARED } else { 1.0 };
+    let price = |index: usize| if wanted.contains(&view.load(index)) { SHARED } else { 1.0 };
     let is = |index: usize, class: Class| view.class(index) == Some(class);
     let floor = view.below().filter(|below| below.class == Class::LowerBound).map_or(0, |below| below.index);
     let middle = grid.nearest(strict.crossing() * unit as f64) / unit;
     let mut best: Option<(f64, usize, usize)> = None;
     for low in middle.saturating_sub(3 * steps)..=middle + 2 * steps {
         let (low, high) = (low * unit, low * unit + width);
-        if low < floor || high > above.index || !close_enough(goal, grid.load(low), grid.load(high)) {
+        if low < floor || high > above.index || !close_enough(goal, view.load(low), view.load(high)) {
+            continue;
+        }
+        // Proved to be the other bound already: trials of another search lie closer than a step.
+        if is(low, Class::UpperBound) || is(high, Class::LowerBound) {
             continue;
         }
         let (proved_low, proved_high) = (is(low, Class::LowerBound), is(high, Class::UpperBound));
@@ -60,7 +65,7 @@ pub(super) fn pair(view: &View, above: &Rung, hint: f64, wanted: &[usize]) -> Op
         if !proved_high && (proved_low || easy) { (high, seconds) } else { (low, lengths.cautious(low)) };
     let duration =
         if seconds >= lengths.full { goal.trial_duration } else { Duration::from_secs_f64(seconds) };
-    Some(NextStep::Try(load, duration))
+    Some(NextStep::Try(view.load(load), duration))
 }
 
 /// How long a trial may be, in seconds, and what it costs.

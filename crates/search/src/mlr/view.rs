@@ -88,7 +88,7 @@ impl<'a> View<'a> {
         self.rungs.get(self.cut)
     }
 
-    /// What is known of a load on the grid.
+    /// What is known of a load on the grid, or nearest to it of those that were tried beside it.
     pub(super) fn known(&self, index: usize) -> Option<&Rung> {
         let place = self.rungs.partition_point(|rung| rung.index < index);
         self.rungs.get(place).filter(|rung| rung.index == index)
@@ -99,6 +99,11 @@ impl<'a> View<'a> {
         self.known(index).map(|rung| rung.class)
     }
 
+    /// The load at an index: one that was tried, though beside the grid, says more than its neighbour.
+    pub(super) fn load(&self, index: usize) -> Rate {
+        self.known(index).map_or_else(|| self.mlr.grid.load(index), |rung| rung.load)
+    }
+
     /// All that were tried.
     pub(super) fn rungs(&self) -> &[Rung] {
         &self.rungs
@@ -106,7 +111,7 @@ impl<'a> View<'a> {
 
     /// Whether the highest load was tried.
     pub(super) fn has_maximum(&self) -> bool {
-        self.rungs.last().is_some_and(|rung| rung.index == self.mlr.grid.last())
+        self.rungs.last().is_some_and(|rung| rung.load == self.mlr.range.max())
     }
 
     /// Where to centre attention: on the highest load that seems good, but not far below the lowest bad one.

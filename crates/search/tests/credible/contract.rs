@@ -2,8 +2,8 @@
 
 use dropline_search::credible::Config;
 use dropline_search::{
-    Algorithm as _, Certified, Credible, CredibleError, Goal, GoalOutcome, GoalResult, Limits, Mlr, Preset,
-    Search, mlr,
+    Algorithm as _, Certified, Credible, CredibleError, Goal, GoalOutcome, GoalResult, Irregular, Limits,
+    Mlr, Preset, Search, mlr,
 };
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, Ratio, TrafficProfile, Trial, seed};
@@ -163,6 +163,40 @@ fn a_certificate_is_regular_and_leaves_the_interval_as_it_was() {
     let stated = certified.certified().unwrap();
     assert!(stated.iter().all(|outcome| outcome.result == GoalResult::Regular), "{stated:?}");
     assert!((14..60).contains(&more), "{more} trials more");
+}
+
+/// The proof is told of trials that lie beside the loads which it would try itself.
+#[test]
+fn a_certificate_that_is_not_regular_or_at_a_limit_has_spent_its_time() {
+    for (name, seed) in ["noisy", "soft", "inconsistent", "dips"]
+        .into_iter()
+        .flat_map(|name| (31..34).map(move |seed| (name, seed)))
+    {
+        let goals = Preset::Csit.goals();
+        let proof = mlr::Config {
+            goals: goals.clone(),
+            range: default_range(),
+            effective: mlr::EffectiveDuration::Trial,
+        };
+        let interval = Credible::new(Config { seed, ..Config::new(goals, default_range()) }).unwrap();
+        let budget = Duration::from_secs(1200);
+        let mut certified = Certified::new(interval, Mlr::new(proof).unwrap(), budget);
+        let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+        let settings = Settings { seed, ..Settings::default() };
+        let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
+        let mut spent = Duration::ZERO;
+        while let Some(input) = certified.next_trial() {
+            let Ok(trial) = target.measure(input);
+            if certified.certified().is_some() {
+                spent += trial.elapsed;
+            }
+            certified.record(&trial);
+        }
+        let unfinished = GoalResult::Irregular(Irregular::Unfinished);
+        let stated = certified.certified().unwrap();
+        let ended = stated.iter().all(|outcome| outcome.result != unfinished);
+        assert!(ended || spent >= budget, "{name} {seed}: {spent:?} {stated:?}");
+    }
 }
 
 #[test]

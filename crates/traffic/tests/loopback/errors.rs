@@ -163,14 +163,17 @@ fn what_an_interruption_cut_off_is_no_failing_of_the_generator() {
         let options = MeasurerOptions::default();
         let (stopping, counted) = (Arc::clone(&stop), Arc::clone(&progress));
         let target = echo(responder.address());
-        let mut measurer = UdpMeasurer::new(target, profile(), options, 1, stop, Some(progress)).unwrap();
+        let mut measurer =
+            UdpMeasurer::new(target, profile(), options, 1, Arc::clone(&stop), Some(progress)).unwrap();
         let user = std::thread::spawn(move || {
-            while counted.offered() < 200 {
+            while counted.offered() < 200 && !stopping.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
             stopping.store(true, Ordering::Relaxed);
         });
         let trial = measurer.measure(input(20_000.0, 60_000)).unwrap();
+        // Where nothing could be sent in a whole minute nobody waits for more.
+        stop.store(true, Ordering::Relaxed);
         user.join().unwrap();
         assert!(trial.is_interrupted());
         trial.intended.unwrap() - trial.offered
