@@ -6,7 +6,7 @@
 use crate::import::{ImportError, Imported, own_record};
 use dropline_archive::clock;
 use dropline_openmetrics::{Exposition, Labels, middle_seconds};
-use dropline_record::{AnswerLine, CaveatLine, Purpose, ReasonWord, Record, ResultWord, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, GoalLine, Purpose, ReasonWord, Record, ResultWord, TrialLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -243,19 +243,20 @@ impl Known {
 
 /// Bounds and answers: of the result, else what was known when the search was cut off.
 fn goals(text: &mut Exposition, record: &Record, unit: &str) {
-    let labels = |index: usize, loss_ratio: f64| {
-        vec![
+    let labels = |index: usize, goal: &GoalLine| {
+        let mut labels = vec![
             ("target", record.header.target.clone()),
             ("goal", (index + 1).to_string()),
-            ("loss_ratio", loss_ratio.to_string()),
-        ]
+            ("loss_ratio", goal.loss_ratio.to_string()),
+        ];
+        // What comes back later counts as lost: another goal, though the ratio is the same.
+        labels.extend(goal.within_s.map(|bound| ("within_seconds", bound.to_string())));
+        labels
     };
     let known: Vec<Known> = match (&record.result, &record.header.search) {
         (Some(result), _) => {
             let answers = result.goals.iter().enumerate();
-            answers
-                .map(|(index, answer)| Known::of(labels(index, answer.goal.loss_ratio), record, answer))
-                .collect()
+            answers.map(|(index, answer)| Known::of(labels(index, &answer.goal), record, answer)).collect()
         }
         (None, Some(search)) => {
             let last = record.trials.iter().rev().find(|trial| !trial.bounds.is_empty());
@@ -263,7 +264,7 @@ fn goals(text: &mut Exposition, record: &Record, unit: &str) {
             let goals = search.goals.iter().zip(bounds).enumerate();
             goals
                 .map(|(index, (goal, bounds))| Known {
-                    labels: labels(index, goal.loss_ratio),
+                    labels: labels(index, goal),
                     lower: bounds.lower_pps,
                     median: bounds.median_pps,
                     upper: bounds.upper_pps,

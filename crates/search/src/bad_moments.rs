@@ -47,8 +47,12 @@ struct Moment {
     through_pps: f64,
     offered: u64,
     lost: u64,
-    /// Of each goal, whether it was failed.
-    failed: Vec<bool>,
+    /// Of each goal, whether it was failed; `None` where that may be our own doing alone.
+    failed: Vec<Option<bool>>,
+}
+
+fn failed(trial: &Trial, goal: &Goal) -> Option<bool> {
+    (!trial.is_void_at(goal.loss_ratio)).then(|| trial.exceeds(goal.loss_ratio))
 }
 
 impl Moment {
@@ -66,7 +70,7 @@ impl Moments {
             through_pps: if seconds > 0.0 { trial.forwarded as f64 / seconds } else { 0.0 },
             offered: trial.offered,
             lost: trial.lost(),
-            failed: goals.iter().map(|goal| trial.exceeds(goal.loss_ratio)).collect(),
+            failed: goals.iter().map(|goal| failed(trial, goal)).collect(),
         });
     }
 
@@ -81,13 +85,13 @@ impl Moments {
             return Some(late);
         }
         let mut borne: Vec<Rate> =
-            self.0.iter().filter(|one| !one.failed[index]).map(|one| one.load).collect();
+            self.0.iter().filter(|one| one.failed[index] == Some(false)).map(|one| one.load).collect();
         borne.sort_unstable_by(|one, other| other.cmp(one));
         let borne_pps = borne.get(BORNE_OUT - 1)?.as_pps();
         let is_bad = |one: &&Moment| {
             let is_deep =
                 one.load.as_pps() <= borne_pps && one.through_pps * DEEP < borne_pps.min(one.load.as_pps());
-            one.failed[index] && (one.load.as_pps() * FAR < borne_pps || is_deep)
+            one.failed[index] == Some(true) && (one.load.as_pps() * FAR < borne_pps || is_deep)
         };
         let bad: Vec<&Moment> = self.0.iter().filter(is_bad).collect();
         let lowest = bad.iter().map(|one| one.load).min()?;
@@ -103,7 +107,7 @@ impl Moments {
             !borne.iter().any(|load| are_about(*load, one.load))
                 && bad.iter().filter(|other| are_about(other.load, one.load)).count() > 1
         };
-        let is_achieved = |one: &Moment| !one.failed[index] && one.load >= lowest;
+        let is_achieved = |one: &Moment| one.failed[index] == Some(false) && one.load >= lowest;
         let since = self.0.iter().rposition(is_achieved).map_or(0, |place| place + 1);
         let last = bad.len() >= LAST && self.0[since..].iter().filter(is_bad).count() == bad.len();
         let is_by_these = outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps);
@@ -137,7 +141,7 @@ impl Moments {
             other.load.as_pps() > FAR * one.load.as_pps() && lost < FAR * of_other && of_other < FAR * lost
         };
         let is_far = |one: &&Moment| {
-            let is_deep = one.failed[index] && FAR * one.through_pps < one.load.as_pps();
+            let is_deep = one.failed[index] == Some(true) && FAR * one.through_pps < one.load.as_pps();
             is_deep
                 && self.0.iter().filter(|other| more(one, other)).count() >= BORNE_OUT
                 && self.0.iter().filter(|other| as_much(one, other)).count() < BORNE_OUT
@@ -177,7 +181,7 @@ impl Moments {
         // Pearson's statistic, and its deviation where each mean is small (Haldane 1937).
         let free = such().count() as f64 - 1.0;
         let deviation = libm::sqrt(2.0 * free + such().map(|one| 1.0 / mean(one)).sum::<f64>());
-        let trials = such().filter(|one| one.failed[index]).count() as u64;
+        let trials = such().filter(|one| one.failed[index] == Some(true)).count() as u64;
         (trials >= 2 && lost > 0 && unlike <= free + UNLIKE * deviation).then(|| Caveat::RandomLoss {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials,

@@ -22,7 +22,7 @@ fn contradiction(
         // Ends of intervals claim less than loads that were tried.
         (Some(_), Some(_)) => worst.upper.filter(|upper| achieved >= *upper)?,
         _ => match (worst.lower, worst.upper) {
-            (Some(lower), _) if achieved > lower => lower,
+            (Some(lower), Some(_)) if achieved > lower => lower,
             (None, Some(upper)) if achieved >= upper => upper,
             _ => return None,
         },
@@ -90,6 +90,13 @@ mod tests {
         assert_eq!((achieved_pps, limit_pps, low_pps, high_pps), (8.491e6, 8.288e6, 8.288e6, 8.53e6));
         assert_eq!(contradictions(&[goal(0.005, 30), goal(0.0, 30)], &[loose, strict]), found);
         assert_eq!(contradictions(&[goal(0.0, 30), goal(0.005, 30)], &[loose, strict]), []);
+    }
+
+    #[test]
+    fn a_goal_whose_limit_nobody_saw_contradicts_none() {
+        let (strict, loose) = (outcome(3e3, 3.01e3, None), outcome(2.297e3, 2.3e3, None));
+        let open = GoalOutcome { upper: None, ..loose };
+        assert_eq!(contradictions(&[goal(0.0, 2), goal(0.005, 2)], &[strict, open]), []);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{Kind, Opened, Opening, Scheme, Target, udp};
 use attempts::{Asked, Attempt, Told};
 use dropline_aggregator::address::host_and_port;
 use dropline_failure::{Failure, nearest};
+use dropline_traffic::Quotas;
 use dropline_trial::{
     Arrival, Caveat, Measurer, Rate, TrafficProfile, Trial, TrialInput, quantities, time_of,
 };
@@ -251,7 +252,9 @@ impl Requests {
         let Self { site, address, tool, program, opening, .. } = self;
         let url = format!("http://{address}{}", site.path);
         let run = Run { program, url: &url, host: &site.authority(), duration, asked };
-        tool.attempts(&run, opening)
+        let before = Quotas::of_this_process();
+        let told = tool.attempts(&run, opening)?;
+        Ok(Told { throttled: Quotas::of_this_process().throttled_since(&before), ..told })
     }
 }
 

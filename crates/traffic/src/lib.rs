@@ -56,6 +56,7 @@ pub use sockets::guard::Guard;
 pub use sockets::leash::Leash;
 pub use sockets::whereabouts::Whereabouts;
 pub use target::{Reply, UdpTarget};
+pub use trial::doubts::kept_from_running;
 pub use trial::limit::generator_limit;
 pub use trial::means::{Means, Moving};
 pub use trial::measurer::UdpMeasurer;

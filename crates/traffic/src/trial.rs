@@ -2,7 +2,7 @@
 
 mod clients;
 pub mod cost;
-mod doubts;
+pub(crate) mod doubts;
 mod exchange;
 pub(crate) mod limit;
 mod logs;

@@ -77,11 +77,21 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
             _ => file.words(name, value)?,
         };
         for word in words {
-            if name == "background" || (name == "target" && starts_a_program(&word)) {
+            if name == "join" {
+                let what = format!("a scenario connects to no server of agents: {word:?}");
+                return Err(file.wrong(Some(value.span()), &what).advice(
+                    "it may come from elsewhere. To meet agents there, type --join on the command line",
+                ));
+            }
+            if name == "background"
+                || (name == "target" && starts_a_program(&word))
+                || starts_agents(name, &word)
+            {
                 return Err(file
                     .wrong(Some(value.span()), &format!("a scenario starts no program: {word:?}"))
                     .advice(format!(
-                        "it may come from elsewhere. To run that program, type {name} on the command line"
+                        "it may come from elsewhere. To run that program, type {} on the command line",
+                        typed(flag)
                     )));
             }
             if name == "target"
@@ -98,13 +108,23 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
                 );
                 return Err(file.wrong(Some(value.span()), &what).advice(format!(
                     "it may come from elsewhere. If that file is meant, type {} on the command line",
-                    if flag.kind == Kind::Positional { name.to_owned() } else { format!("--{name}") }
+                    typed(flag)
                 )));
             }
             flags.push(if flag.kind == Kind::Positional { word } else { format!("--{name}={word}") });
         }
     }
     Ok(flags)
+}
+
+/// A flag as it is typed.
+fn typed(flag: &Flag) -> String {
+    if flag.kind == Kind::Positional { flag.name.clone() } else { format!("--{}", flag.name) }
+}
+
+/// Agents of this machine are programs, and their server is another.
+fn starts_agents(name: &str, word: &str) -> bool {
+    name == "on" && word.starts_with("local:")
 }
 
 /// The files that a value names.
@@ -214,7 +234,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
-        let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal", "payload", "reply"];
+        let named = [
+            "seed", "min-load", "arrival", "budget", "frame", "streams", "goal", "payload", "reply", "on",
+            "join",
+        ];
         let kinds = named.map(|name| (name, Kind::Named)).into_iter();
         let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Positional), ("html", Kind::File)]);
         let flag =
@@ -298,6 +321,18 @@ mod tests {
                 "{error}"
             );
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
+        }
+        let error = read("on = 'local:2'\n", &[]).unwrap_err().to_string();
+        assert!(error.contains("scenario.toml:1:6: a scenario starts no program"), "{error}");
+        assert_eq!(read("on = 'west=2,east'\n", &[]).unwrap(), ["--on=west=2,east"]);
+    }
+
+    #[test]
+    fn a_scenario_connects_to_no_server_of_agents() {
+        for server in ["tls://host.invalid", "nats://127.0.0.1"] {
+            let error = read(&format!("join = '{server}'\n"), &[]).unwrap_err().to_string();
+            assert!(error.contains("scenario.toml:1:8: a scenario connects to no server"), "{error}");
+            assert_eq!(read(&format!("join = '{server}'\n"), &["join"]).unwrap(), [""; 0], "typed, it may");
         }
     }
 

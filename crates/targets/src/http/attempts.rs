@@ -1,7 +1,10 @@
 //! What became of each request of a trial, counted.
 
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Rate, Slice, Stamp, Trial, number_of, time_of};
+use dropline_traffic::kept_from_running;
+use dropline_trial::{
+    Caveat, Delay, DelayKind, Disturbance, Rate, Slice, Stamp, Throttled, Trial, number_of, time_of,
+};
 use std::time::Duration;
 
 /// What a tool is asked to send.
@@ -57,6 +60,8 @@ pub(super) struct Told {
     pub(super) requests: u64,
     /// How long it stood still: it was stopped, or others had its CPUs.
     pub(super) held: Duration,
+    /// How its control group stopped it meanwhile.
+    pub(super) throttled: Option<Throttled>,
     /// Of one that was stopped by the user, after how long.
     pub(super) stopped: Option<Duration>,
 }
@@ -110,7 +115,7 @@ pub(super) fn count(
     let dues = dues(attempts, asked);
     let dues_are_known = told.failed <= asked.within(deadline / PROMPT);
     let [mut delays, mut service, mut lateness] = [(); 3].map(|()| Histogram::new());
-    let (mut late, mut refused, mut silent) = (0_u64, 0_u64, 0_u64);
+    let (mut late, mut refused, mut silent, mut excused) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut parts = parts(trial, slices.filter(|_| dues_are_known));
     for (attempt, &(index, due)) in attempts.iter().zip(&dues) {
         if let Some((_, name)) = OURS.iter().find(|(words, _)| attempt.error.contains(words)) {
@@ -125,6 +130,10 @@ pub(super) fn count(
         if is_served && !is_in_time && attempt.took_ns <= deadline_ns {
             continue;
         }
+        // A tool that stands still reads no answer, and sends none of what is due: without its pauses this one was in time.
+        let beyond_ns = if is_prompt { attempt.took_ns } else { since_due }.saturating_sub(deadline_ns);
+        excused +=
+            u64::from(attempt.code < 400 && !is_in_time && u128::from(beyond_ns) <= told.held.as_nanos());
         trial.offered += 1;
         trial.forwarded += u64::from(is_in_time);
         match attempt.code {
@@ -150,9 +159,12 @@ pub(super) fn count(
     if dues_are_known {
         trial.delay = Delay::of(delays);
         trial.lateness = Delay::of(lateness);
-    } else if !told.held.is_zero() {
-        trial.disturbance = Some(Disturbance { displaced: 0, waited: told.held });
-        trial.caveats.push(Caveat::GeneratorStarved { waited_ns: told.held.as_nanos() as u64 });
+    }
+    // Of those that failed untold, nobody knows how late they were.
+    let waited = if dues_are_known { Duration::ZERO } else { told.held };
+    if excused > 0 || !waited.is_zero() {
+        trial.disturbance = Some(Disturbance { displaced: excused, waited });
+        trial.caveats.extend(kept_from_running(trial.input, Some(told.held), told.throttled));
     }
     if trial.offered < asked.requests {
         let (intended, offered) = (asked.requests, trial.offered);
@@ -302,6 +314,36 @@ mod tests {
         assert_eq!(codes, ["generator_starved", "failures_untold", "requests_lost", "loss_doubted"]);
         let trial = counted_of(&told(Duration::ZERO), 500);
         assert_eq!((trial.lost_by_us(), trial.doubted_loss()), (0, None));
+    }
+
+    #[test]
+    fn an_answer_that_was_late_for_the_tools_pauses_is_not_the_servers_loss() {
+        // Nine came in time, one 40 ms after the deadline of 50 ms, another 200 ms after it.
+        let took = |index| match index {
+            3 => 90,
+            7 => 250,
+            _ => 1,
+        };
+        let attempts: Vec<Attempt> = (0..11).map(|index| attempt(index, index, took(index))).collect();
+        let told = |held_ms, throttled| Told {
+            attempts: attempts.clone(),
+            held: Duration::from_millis(held_ms),
+            throttled,
+            ..Told::default()
+        };
+        let codes = |trial: &Trial| trial.caveats.iter().map(|one| one.code().to_owned()).collect::<Vec<_>>();
+        let still = counted_of(&told(0, None), 11);
+        assert_eq!(
+            (still.lost_by_us(), still.lost_by_target(), codes(&still)),
+            (0, 2, vec!["requests_lost".into()])
+        );
+        let held = counted_of(&told(60, None), 11);
+        assert_eq!((held.lost_by_us(), held.lost_by_target()), (1, 1), "the other was later than that");
+        assert_eq!(codes(&held), ["generator_starved", "requests_lost", "loss_doubted"]);
+        let stopped = Throttled { runtime_us: 5000, period_us: 100_000, times: 3, stopped_ns: 250_000_000 };
+        let throttled = counted_of(&told(260, Some(stopped)), 11);
+        assert_eq!(throttled.lost_by_us(), 2);
+        assert_eq!(codes(&throttled), ["generator_throttled", "requests_lost", "loss_doubted"]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Quotas {
     }
 
     /// What stopped its process longest since `before`; `None` if nothing did.
-    pub(crate) fn throttled_since(&self, before: &Self) -> Option<Throttled> {
+    pub fn throttled_since(&self, before: &Self) -> Option<Throttled> {
         let grown = self.0.iter().filter_map(|now| {
             let then = before.0.iter().find(|then| then.directory == now.directory)?;
             Some(Throttled {

@@ -60,23 +60,34 @@ pub(crate) fn doubt(
     }
 }
 
-/// Once it is known what the links did: what the system refused while one was down says nothing of queues.
+/// Once it is known what the links did: what the system refused while one was down says nothing of queues, and that no route
+/// led to the target nothing of the target.
 pub(crate) fn blame_a_link_that_was_down(trial: &mut Trial) {
-    let is_down = |caveat: &Caveat| matches!(caveat, Caveat::LinkDown { .. });
-    if !trial.caveats.iter().any(is_down) {
-        return;
-    }
+    let down = trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::LinkDown { interface } => Some(interface.clone()),
+        _ => None,
+    });
+    let Some(interface) = down else { return };
+    let is_of_a_link = |error: &String| OF_A_LINK.contains(&error.as_str());
+    trial.caveats.retain(|caveat| {
+        !matches!(caveat, Caveat::TargetUnreachable { error, reports: 0, .. } if is_of_a_link(error))
+    });
     let of_a_link: u64 = OF_A_LINK.iter().filter_map(|error| trial.refused.get(*error)).sum();
+    // The system has several words for it, none of which is said of most packets.
+    let took_most =
+        |intended: u64, offered| of_a_link > 0 && 2 * of_a_link >= intended.saturating_sub(offered);
+    let mut is_told = false;
     for caveat in &mut trial.caveats {
         let Caveat::GeneratorLimited { intended, offered, error, .. } = caveat else { continue };
-        let is_of_it = match error {
-            Some(error) => OF_A_LINK.contains(&error.as_str()),
-            // The system has several words for it, none of which is said of most packets.
-            None => of_a_link > 0 && 2 * of_a_link >= intended.saturating_sub(*offered),
-        };
-        if is_of_it {
+        is_told = true;
+        if error.as_ref().map_or_else(|| took_most(*intended, *offered), is_of_a_link) {
             *error = Some("link_down".into());
         }
+    }
+    let (intended, offered) = (trial.intended.unwrap_or(trial.offered), trial.offered);
+    if !is_told && intended > offered && took_most(intended, offered) {
+        let (error, interface) = (Some("link_down".into()), Some(interface));
+        trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
     }
 }
 
@@ -148,7 +159,7 @@ fn refused_most(refused: &BTreeMap<String, u64>, missing: u64, gone: Option<&str
 
 /// Why the generator did not run when it should have: its quota, where that stopped it for half of what it waited or more,
 /// else others on its CPU.
-fn kept_from_running(
+pub fn kept_from_running(
     input: TrialInput,
     waited: Option<Duration>,
     throttled: Option<Throttled>,
@@ -213,6 +224,27 @@ mod tests {
         assert!(blamed(None, &[("EAGAIN", 70), ("ENOBUFS", 70), ("ENETDOWN", 60)]));
         assert!(blamed(Some("ENOBUFS"), &[("ENOBUFS", 200)]));
         assert!(!blamed(None, &[("ENOBUFS", 99)]) && !blamed(None, &[]) && !blamed(Some("EPERM"), &[]));
+    }
+
+    #[test]
+    fn a_route_that_a_link_took_with_it_is_no_target_that_went_away() {
+        let input = TrialInput { load: Rate::pps(1e3).unwrap(), duration: Duration::from_secs(1) };
+        let codes = |error: &str, falls: bool| {
+            let mut trial = Trial { intended: Some(1000), offered: 800, ..Trial::new(1, input, 1) };
+            trial.refused = [(error.to_owned(), 200)].into();
+            let error = error.to_owned();
+            trial.caveats.push(Caveat::TargetUnreachable { error, at_ns: 1, refused: 200, reports: 0 });
+            if falls {
+                trial.caveats.push(Caveat::LinkDown { interface: "lo".into() });
+            }
+            blame_a_link_that_was_down(&mut trial);
+            let mut codes: Vec<String> = trial.caveats.iter().map(|one| one.code().to_owned()).collect();
+            codes.sort();
+            (codes.join(" "), trial.is_invalid())
+        };
+        assert_eq!(codes("ENETUNREACH", true), ("generator_limited link_down".to_owned(), true));
+        assert_eq!(codes("ENETUNREACH", false), ("target_unreachable".to_owned(), false));
+        assert_eq!(codes("ECONNREFUSED", true).0, "link_down target_unreachable");
     }
 
     #[test]

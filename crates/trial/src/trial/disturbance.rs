@@ -148,7 +148,7 @@ impl Trial {
         // Its routes and its neighbours went with it; what was under way just then is counted nowhere.
         let with_it = if has_fallen { WENT_WITH_IT.map(at).iter().sum() } else { 0 };
         let down = match at(DOWN).saturating_add(with_it) {
-            0 => 0,
+            0 if !has_fallen => 0,
             down => down.saturating_add(at(UNEXPLAINED)),
         };
         self.lost().min(touched.saturating_add(down).saturating_add(at(LED_AWAY)))
@@ -381,6 +381,9 @@ mod tests {
             assert_eq!(at(fallen()).lost_by_target(), 3, "{place}");
             assert_eq!(at(Vec::new()).lost_by_target(), 8, "{place}, and every link stayed");
         }
+        let nowhere = Some([("unexplained".to_owned(), 7), ("receive_buffer".to_owned(), 3)].into());
+        let under_way = Trial { lost_at: nowhere, caveats: fallen(), ..trial(10, 0, 0) };
+        assert_eq!(under_way.lost_by_target(), 3, "what was under way when it fell is counted nowhere");
     }
 
     #[test]
