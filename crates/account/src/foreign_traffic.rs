@@ -126,9 +126,8 @@ impl Space {
         let came = self.counted(Some(against), |device| device.received)?;
         let left = self.counted(Some(way), |device| device.transmitted)?;
         // What came by other interfaces, or from programs here, may have left there in their stead.
-        let aside = self.devices.iter().flatten().filter(|device| !device.on_path && device.own);
-        let ports = self.devices.iter().flatten().filter(|device| !device.on_path && !device.own);
-        let others: u64 = aside.chain(ports).map(|device| device.received).sum();
+        let aside = self.devices.iter().flatten().filter(|device| !device.on_path);
+        let others: u64 = aside.map(|device| device.received).sum();
         Some(came.saturating_add(others).saturating_add(self.stack.requested).saturating_sub(left))
     }
 

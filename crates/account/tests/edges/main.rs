@@ -4,6 +4,7 @@ mod buffer;
 mod course;
 mod losses;
 mod one_way;
+mod own_queues;
 mod pace;
 mod queues;
 mod reasons;
