@@ -52,7 +52,11 @@ fn one_served_packet_in_a_hundred_may_find_a_quarter_and_two_more_than_fit() {
     // Of 20 that fit, one more would be 28: the last of 30 that are served finds so many.
     let full = [(21, 5); 3];
     let found = |beside: &[Round]| is_full(&[&full, beside].concat());
-    assert_eq!([found(&[(30, 0), (7, 0)]), found(&[(30, 0), (6, 0)])], [true, false], "one of a hundred, of 99");
+    assert_eq!(
+        [found(&[(30, 0), (7, 0)]), found(&[(30, 0), (6, 0)])],
+        [true, false],
+        "one of a hundred, of 99"
+    );
     assert!(found(&[(29, 0)]), "27 are not far more");
 }
 
