@@ -217,7 +217,7 @@ fn more_room(arrivals: &[Arriving], server: &Server, end_ns: u64) -> Option<(Cha
     let missed = |server: &Server| replay_until(arrivals.iter().copied(), server, 0, end_ns).missed();
     let largest = larger(LARGEST)?;
     let least = missed(&largest.1);
-    let doublings = (1..).map(|doubling| 1 << doubling).take_while(|times| *times < LARGEST);
+    let doublings = (1..LARGEST.ilog2()).map(|doubling| 1 << doubling);
     doublings.filter_map(larger).find(|(_, server)| missed(server) <= least).or(Some(largest))
 }
 
