@@ -527,4 +527,28 @@ mod tests {
         assert_eq!(at(1, 9).since(&at(1, 4)).target.unwrap().drops, 5);
         assert_eq!(at(2, 3).since(&at(1, 4)).target.unwrap().drops, 3);
     }
+
+    #[test]
+    fn an_ip_layer_of_which_half_of_what_it_forwards_was_sent_uncounted_does_not_count_what_it_gives() {
+        let counts = |transmitted, forwarded, sent| {
+            let device = Device { transmitted: sent, ..Device::default() };
+            Space {
+                id: 1,
+                role: Role::Between,
+                stack: Stack { transmitted, forwarded, ..Stack::default() },
+                devices: Some(vec![device]),
+                hooked: None,
+                ruled: None,
+                ruled_way: None,
+                drops_arriving: Bars::Unseen,
+                drops_leaving: Bars::Unseen,
+                source_is_own: false,
+                neighbour_found: None,
+                flow: None,
+            }
+            .counts_what_it_gives()
+        };
+        assert_eq!([counts(1, 10, 10), counts(0, 10, 5), counts(0, 10, 4)], [true, false, true]);
+        assert_eq!([counts(0, 9, 5), counts(0, 9, 4)], [false, true]);
+    }
 }

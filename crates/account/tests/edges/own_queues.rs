@@ -1,6 +1,8 @@
 //! When what a program took and did not answer was lost in a queue of its own that was full.
 
-use super::{Seen, times};
+use super::{MS, Seen, US, times};
+use dropline_account::Explanation;
+use dropline_account::explanation::Lack;
 use dropline_trial::{Look, TargetActivity};
 
 /// Packets that come one after the other, so many that are answered and then so many that are not; then all answers.
@@ -16,8 +18,8 @@ fn rounds(rounds: &[Round]) -> Vec<(u64, Option<u64>)> {
     packets
 }
 
-/// Whether what was taken and not answered is laid to a queue of the program's own; its socket was looked at first and last.
-fn is_of_a_queue(packets: &[(u64, Option<u64>)]) -> bool {
+/// What is said of packets that were taken and not answered, at a socket that was looked at first and last.
+fn explained(packets: &[(u64, Option<u64>)]) -> Explanation {
     let seen = Seen::of(times(packets));
     let lost = seen.lost;
     let look = |at_ns| Look { at_ns, drops: Some(0), ..Look::default() };
@@ -25,7 +27,12 @@ fn is_of_a_queue(packets: &[(u64, Option<u64>)]) -> bool {
     let watched = TargetActivity { samples, ..TargetActivity::default() };
     let found = seen.watched(watched).lost_at(&[("unexplained", lost)]).explained();
     assert_eq!(found.unanswered, lost);
-    found.buffer.is_some_and(|buffer| buffer.own_queue)
+    found
+}
+
+/// Whether they are laid to a queue of the program's own.
+fn is_of_a_queue(packets: &[(u64, Option<u64>)]) -> bool {
+    explained(packets).buffer.is_some_and(|buffer| buffer.own_queue)
 }
 
 fn is_full(of: &[Round]) -> bool {
@@ -69,16 +76,30 @@ fn nothing_is_lost_before_a_queue_is_full_for_the_first_time() {
     assert!(is_full(&[[(16, 1)].as_slice(), &full].concat()), "three quarters are full");
 }
 
+/// A queue of so many that is never empty: each 40 us an answer, with two packets a little before the one or after the other,
+/// of which this is lost.
+fn always_full(waiting: u64, served_ns: i64, lost_ns: i64) -> Vec<(u64, Option<u64>)> {
+    let first = (0..=waiting).map(|n| (n, Some(MS + 40 * US * n)));
+    let turns = (0..100).flat_map(|n| {
+        let answer = MS + 40 * US * n;
+        let beside = |ns: i64| answer.checked_add_signed(ns).unwrap();
+        [(beside(served_ns), Some(answer + 40 * US * (waiting + 1))), (beside(lost_ns), None)]
+    });
+    first.chain(turns).collect()
+}
+
 #[test]
 fn a_queue_that_is_full_nearly_all_the_time_loses_whichever_packet_comes_and_is_known_by_sixteen_that_wait() {
-    // So many wait; then by turns one comes and one is answered, and one comes and is lost.
-    let always_full = |waiting: u64| {
-        let first = (0..=waiting).map(|n| (n, Some(1_000 + 20 * n)));
-        let turns = (0..200).flat_map(|n| {
-            let at = 1_000 + 20 * n;
-            [(at - 1, Some(1_000 + 20 * (waiting + 1 + n))), (at + 1, None)]
-        });
-        is_of_a_queue(&first.chain(turns).collect::<Vec<_>>())
+    assert_eq!([16, 15].map(|waiting| is_of_a_queue(&always_full(waiting, -1000, 1000))), [true, false]);
+}
+
+#[test]
+fn a_program_that_loses_other_packets_than_a_full_queue_does_may_drop_them_by_itself() {
+    let found = |served_ns, lost_ns| {
+        let found = explained(&always_full(16, served_ns, lost_ns));
+        assert!(found.model.is_some_and(|model| model.measured == 100 && model.fits()), "{:?}", found.model);
+        (found.lacks.contains(&Lack::CountAlone), found.remedies.is_empty())
     };
-    assert_eq!([always_full(16), always_full(15)], [true, false]);
+    // Of each two the second finds no room in a queue; this one takes the second.
+    assert_eq!((found(-20_000, -10_000), found(-10_000, -20_000)), ((false, false), (true, true)));
 }
