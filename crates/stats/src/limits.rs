@@ -138,8 +138,8 @@ struct Zone {
 impl Zone {
     /// A share of A either way: a fall by half and a rise by half are not one another's reverse.
     fn of(share: f64) -> Self {
-        let below = if share < 1.0 { -libm::log1p(-share) } else { f64::INFINITY };
-        Self { below, above: libm::log1p(share) }
+        // No fall is by more than all of it.
+        Self { below: -libm::log1p(-share.min(1.0)), above: libm::log1p(share) }
     }
 }
 
@@ -283,6 +283,26 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_does_not_decide_needs_the_square_of_what_it_is_too_wide_by() {
+        let limit = |middle: f64| interval(middle / 1.1, middle, middle * 1.1);
+        let needed = |ratio: f64, effect: f64| one(limit(1.0), limit(ratio), effect).needed;
+        let half = 1.1f64.ln() * 2f64.sqrt();
+        let (above, below) = (1.02f64.ln(), -0.98f64.ln());
+        for (ratio, aim) in [
+            (1.05, 1.05f64.ln() - above),
+            (0.95, -0.95f64.ln() - below),
+            (1.0, above),
+            // So near to what matters nobody waits until it is told: half of that is enough.
+            (1.015, above / 2.0),
+            (0.985, below / 2.0),
+        ] {
+            let times = needed(ratio, 0.02).unwrap() / (half / aim).powi(2);
+            assert!((times - 1.0).abs() < 1e-9, "{ratio}: {times}");
+        }
+        assert_eq!(needed(1.0, 0.0), None, "what is no change at all is never found to be one");
+    }
+
+    #[test]
     fn what_reaches_beyond_the_range_leaves_that_end_open() {
         let known = interval(0.99, 1.0, 1.01);
         let at_least = |lower: f64| Limit { lower: Some(lower), level: Some(0.95), ..Limit::default() };
@@ -362,7 +382,7 @@ mod tests {
         let many: Vec<(Limit<'_>, Limit<'_>)> =
             std::iter::once((base, barely)).chain([(base, base); 4]).collect();
         let found = moved(&many, 0.0);
-        assert_eq!(found[0].verdict, Verdict::NoEvidence);
+        assert_eq!((found[0].verdict, found[0].needed), (Verdict::NoEvidence, None), "alone it would decide");
         assert_eq!(found[0].low, one(base, barely, 0.0).low, "intervals are each question's own");
         // Of two, the clearer one is held against 98.75 % each side: 2.241 standard errors and not 1.960.
         let beyond = |times: f64| {

@@ -237,6 +237,51 @@ mod tests {
         assert_eq!((few(39), few(40)), (0, 13), "fewer than forty events say nothing of it");
     }
 
+    /// The same from pairs: how often an event of the beginning is slower than one of the others, in standard errors.
+    fn warm_up_by_pairs(events: &[i64]) -> usize {
+        let n = events.len() as f64;
+        let ties = |event: i64| events.iter().filter(|&&other| other == event).count() as f64;
+        // The variance of ranks, less what equal ones take.
+        let variance = (n * n - 1.0) / 12.0
+            - events.iter().map(|&event| (ties(event).powi(2) - 1.0) / (12.0 * n)).sum::<f64>();
+        let sure = |length: usize| {
+            let (head, rest) = events.split_at(length);
+            let slower = |one: i64| {
+                let of =
+                    |other: &i64| f64::from((one > *other) as u8) + 0.5 * f64::from((one == *other) as u8);
+                rest.iter().map(of).sum::<f64>()
+            };
+            let pairs = (head.len() * rest.len()) as f64;
+            (head.iter().map(|&one| slower(one)).sum::<f64>() - pairs / 2.0) / (pairs / n * variance).sqrt()
+        };
+        let best = (5..=events.len() / 3).max_by(|&a, &b| sure(a).total_cmp(&sure(b))).unwrap();
+        let at = |part: &[i64], share: f64| {
+            let mut part = part.to_vec();
+            part.sort_unstable();
+            part[(part.len() as f64 * share) as usize]
+        };
+        let (head, rest) = events.split_at(best);
+        let (middle, end) = rest.split_at(rest.len() / 2);
+        let is = sure(best) > 3.7 && at(head, 0.5) > at(rest, 0.75) && at(middle, 0.5) <= at(end, 0.6);
+        if is { best } else { 0 }
+    }
+
+    #[test]
+    fn the_beginning_is_the_one_whose_pairs_with_the_others_are_most_surely_slower() {
+        let mut said = [0, 0];
+        for seed in 0..200u64 {
+            let mut events = remembering(0.0, 40 + seed as usize, seed);
+            let (slow, more) = (3 + seed as usize % 17, 1.0 + (seed % 7) as f64 / 8.0);
+            events[..slow].iter_mut().for_each(|event| *event = (*event as f64 * more) as i64);
+            // Some are equal.
+            events.iter_mut().for_each(|event| *event /= 1 + (seed % 3) as i64 * 4_000);
+            let found = warm_up(&events);
+            assert_eq!(found, warm_up_by_pairs(&events), "{seed}");
+            said[usize::from(found > 0)] += 1;
+        }
+        assert!(said.iter().all(|times| *times > 40), "{said:?}");
+    }
+
     #[test]
     fn events_are_scored_by_their_place_and_by_whether_they_are_long_and_equal_ones_by_neither() {
         let events: Vec<i64> = (0..40).map(|at| (at * 7 % 40) * 10).collect();
@@ -250,6 +295,11 @@ mod tests {
         // 39 less its mean 19.5, in deviations of 40 places.
         assert!((of(390)[0] - 19.5 / (1599.0f64 / 12.0).sqrt()).abs() < 1e-9, "{:?}", of(390));
         assert!(of(0)[0] == -of(390)[0] && of(390)[1] > 0.0 && of(0)[1] < 0.0);
+        // A tenth is long: its deviation is 0.3.
+        for event in 0..40 {
+            let long = if event >= 36 { 0.9 } else { -0.1 };
+            assert!((of(event * 10)[1] - long / 0.3).abs() < 1e-9, "{event}");
+        }
         assert_eq!(scored(&[5; 4]), [[0.0; 2]; 4]);
     }
 
@@ -284,5 +334,20 @@ mod tests {
         let mixed: Vec<f64> = (0..200).map(|at| if at * 7919 % 101 < 40 { 10.0 } else { 20.0 }).collect();
         assert!(are_stretches(&step, &ranges) && !are_stretches(&mixed, &ranges));
         assert!(!are_stretches(&step, &ranges[..1]));
+        assert!(
+            are_stretches(&step[60..100], &ranges) && !are_stretches(&step[60..99], &ranges),
+            "39 are few"
+        );
+        // Of 200 by halves, chance has 100.5 runs: a tenth of that is 10.05.
+        let runs = |length: usize| -> Vec<f64> {
+            (0..200).map(|at| if at / length % 2 == 0 { 10.0 } else { 20.0 }).collect()
+        };
+        assert!(are_stretches(&runs(20), &ranges), "ten runs");
+        let mut eleven = runs(20);
+        eleven[199] = 10.0;
+        assert!(!are_stretches(&eleven, &ranges));
+        // One between two ranges is of the lower, and one below all of the first.
+        let between: Vec<f64> = step.iter().map(|&it| if it < 15.0 { -1.0 } else { 15.5 }).collect();
+        assert!(are_stretches(&between, &ranges));
     }
 }
