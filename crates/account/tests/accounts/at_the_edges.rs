@@ -223,8 +223,20 @@ fn a_reason_claims_what_is_beyond_both_ways_of_its_place() {
     assert_eq!(found, [("qdisc".to_owned(), 7 + 16), ("return_qdisc".to_owned(), 7)]);
 }
 
-/// What a router of a path does not pass on, and gives to no interface; its rules may drop these.
-fn routed(drops_arriving: Bars, drops_leaving: Bars, stack: Stack) -> (Vec<(String, u64)>, u64) {
+/// Of a thousand packets so many arrived, one way, by a router of a path: what its places got, and what may be others'.
+fn passed(router: Space, arrived: u64) -> (Vec<(String, u64)>, u64) {
+    let path =
+        HostPath { senders: "west".into(), left: Some(1000), came: arrived, hosts: vec!["router".into()] };
+    let outcome = Outcome { one_way: true, ..echo(1000, arrived) };
+    let found = account_path(&outcome, &seen(router), &path);
+    let unplaced = found.caveats.iter().map(|caveat| match caveat {
+        Caveat::CountersShared { unplaced, .. } => *unplaced,
+        _ => 0,
+    });
+    (named(&found), unplaced.sum())
+}
+
+fn router(drops_arriving: Bars, drops_leaving: Bars, stack: Stack) -> Space {
     let port = |leaves, received, transmitted| Device {
         leaves: Some(leaves),
         received,
@@ -232,15 +244,21 @@ fn routed(drops_arriving: Bars, drops_leaving: Bars, stack: Stack) -> (Vec<(Stri
         ..device("port")
     };
     let ports = vec![port(Way::Back, 1000, 0), port(Way::Out, 0, 900)];
-    let router = Space { id: 0, drops_arriving, drops_leaving, ..space(Role::Between, stack, ports) };
-    let path = HostPath { senders: "west".into(), left: Some(1000), came: 900, hosts: vec!["router".into()] };
-    let outcome = Outcome { one_way: true, ..echo(1000, 900) };
-    let found = account_path(&outcome, &seen(router), &path);
-    let unplaced = found.caveats.iter().map(|caveat| match caveat {
-        Caveat::CountersShared { unplaced, .. } => *unplaced,
-        _ => 0,
-    });
-    (named(&found), unplaced.sum())
+    Space { id: 0, drops_arriving, drops_leaving, ..space(Role::Between, stack, ports) }
+}
+
+/// What a router of a path does not pass on, and gives to no interface; its rules may drop these.
+fn routed(drops_arriving: Bars, drops_leaving: Bars, stack: Stack) -> (Vec<(String, u64)>, u64) {
+    passed(router(drops_arriving, drops_leaving, stack), 900)
+}
+
+#[test]
+fn what_a_router_lost_and_may_be_of_others_is_at_no_place_unless_it_is_what_was_lost() {
+    // Fifty came by no interface of the way; 120 went nowhere.
+    let stack = Stack { received: 1050, forwarded: 930, transmitted: 930, ..Stack::default() };
+    let found = |arrived| passed(router(Bars::Ours, Bars::Ours, stack), arrived);
+    let taken = |packets| vec![("router/netfilter".to_owned(), packets)];
+    assert_eq!((found(880), found(870)), ((taken(120), 0), (taken(70), 50)));
 }
 
 #[test]

@@ -135,6 +135,14 @@ fn only_where_most_was_lost_by_waiting_and_others_sent_nothing_there_is_somethin
 }
 
 #[test]
+fn a_trial_that_lost_nothing_where_packets_wait_needs_no_replay_that_loses_as_many() {
+    let watched = TargetActivity { buffer_bytes: Some(8 * 832), ..TargetActivity::default() };
+    let found = Seen::of(times(&busy(32, 40 * US))).watched(watched).explained();
+    assert!(found.model.is_some_and(|model| model.replay.lost > 0 && !model.fits()), "{:?}", found.model);
+    assert!(!found.lacks.contains(&Lack::NotReplayed), "{:?}", found.lacks);
+}
+
+#[test]
 fn packets_of_others_are_a_lack_of_a_loss_and_of_nothing_else() {
     let lacks = |lost, others| {
         let seen = Seen::of(times(&[(MS, Some(2 * MS))])).lost_at(&[("receive_buffer", lost)]);
