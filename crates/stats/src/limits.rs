@@ -391,7 +391,43 @@ mod tests {
         };
         assert_eq!((beyond(1.15), beyond(1.13)), (Verdict::Improved, Verdict::NoEvidence));
         let clear = (base, interval(0.49, 0.5, 0.51));
+        // Beside one that is found, the other of two is asked alone.
+        let middle = 1.01f64.powf(1.05 * 2f64.sqrt());
+        let second = (base, interval(middle / 1.01, middle, middle * 1.01));
+        let verdicts = |pairs: &[(Limit<'_>, Limit<'_>)]| -> Vec<Verdict> {
+            moved(pairs, 0.0).into_iter().map(|moved| moved.verdict).collect()
+        };
+        assert_eq!(verdicts(&[second, clear]), [Verdict::Improved, Verdict::Regressed]);
+        assert_eq!(verdicts(&[second, (base, base)]), [Verdict::NoEvidence; 2]);
         assert_eq!(moved(&[clear, (base, base)], 0.0)[0].verdict, Verdict::Regressed);
+    }
+
+    #[test]
+    fn what_is_no_change_leaves_the_others_asked_of_as_many() {
+        let base = interval(0.99, 1.0, 1.01);
+        let middle = 1.01f64.powf(1.05 * 2f64.sqrt());
+        let barely = (base, interval(middle / 1.01, middle, middle * 1.01));
+        let bounds =
+            |lower: f64, upper: f64| Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() };
+        assert_eq!(one(barely.0, barely.1, 0.0).verdict, Verdict::Improved);
+        // Limits that are known to be the same, and bounds that meet.
+        for none in [(interval(1.0, 1.0, 1.0), interval(1.0, 1.0, 1.0)), (bounds(0.5, 1.0), bounds(1.0, 2.0))]
+        {
+            let found = moved(&[barely, none], 0.0);
+            assert_eq!((found[0].verdict, found[1].verdict), (Verdict::NoEvidence, Verdict::NoEvidence));
+        }
+    }
+
+    #[test]
+    fn a_change_by_the_share_that_matters_matters() {
+        let bounds =
+            |lower: f64, upper: f64| Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() };
+        let of =
+            |lower: f64, upper: f64, effect: f64| one(bounds(1.0, 1.0), bounds(lower, upper), effect).verdict;
+        assert_eq!((of(1.0, 2.0, 1.0), of(1.0, 1.999, 1.0)), (Verdict::NoEvidence, Verdict::Equivalent));
+        assert_eq!((of(0.5, 1.0, 0.5), of(0.501, 1.0, 0.5)), (Verdict::NoEvidence, Verdict::Equivalent));
+        assert_eq!((of(2.0, 3.0, 1.0), of(2.001, 3.0, 1.0)), (Verdict::NoEvidence, Verdict::Improved));
+        assert_eq!((of(0.4, 0.5, 0.5), of(0.4, 0.499, 0.5)), (Verdict::NoEvidence, Verdict::Regressed));
     }
 
     fn limit() -> impl Strategy<Value = Limit<'static>> {

@@ -53,22 +53,27 @@ pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
             excesses(&rows)
         })
         .collect();
-    // Each excess in the units of its own scatter, so that the largest is of equals.
-    let scales: Vec<(f64, f64)> = (0..seen.len())
-        .map(|which| {
-            let of: Vec<f64> = others.iter().map(|other| other[which]).collect();
-            let mean = of.iter().sum::<f64>() / of.len() as f64;
-            let variance = of.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / of.len() as f64;
-            (mean, variance.sqrt())
-        })
-        .collect();
-    let largest = |excesses: &[f64]| {
-        let scaled = excesses.iter().zip(&scales).filter(|(_, (_, deviation))| *deviation > 0.0);
-        scaled.map(|(value, (mean, deviation))| (value - mean) / deviation).fold(f64::NEG_INFINITY, f64::max)
-    };
-    let seen = largest(&seen);
-    let as_large = others.iter().filter(|other| largest(other) >= seen).count();
+    let scales = scales(&others);
+    let seen = largest(&seen, &scales);
+    let as_large = others.iter().filter(|other| largest(other, &scales) >= seen).count();
     ((as_large + 1) as f64) <= level * (ORDERS + 1) as f64
+}
+
+/// The mean and the scatter of each excess in other orders.
+fn scales(others: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    (0..others[0].len())
+        .map(|which| {
+            let of = || others.iter().map(|other| other[which]);
+            let mean = of().sum::<f64>() / others.len() as f64;
+            (mean, of().map(|value| (value - mean).powi(2)).sum::<f64>().sqrt())
+        })
+        .collect()
+}
+
+/// The largest excess, each in the units of its own scatter, so that it is of equals.
+fn largest(excesses: &[f64], scales: &[(f64, f64)]) -> f64 {
+    let scaled = excesses.iter().zip(scales).filter(|(_, (_, scatter))| *scatter > 0.0);
+    scaled.map(|(value, (mean, scatter))| (value - mean) / scatter).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// How many events at the beginning are slower than all that follows: a warm-up. 0 where there is none.
@@ -95,7 +100,7 @@ pub fn warm_up(events: &[i64]) -> usize {
     let median = |part: &[i64], share: f64| {
         let mut part = part.to_vec();
         part.sort_unstable();
-        part[((part.len() as f64 * share) as usize).min(part.len() - 1)]
+        part[(part.len() as f64 * share) as usize]
     };
     let (head, rest) = events.split_at(length);
     let (middle, end) = rest.split_at(rest.len() / 2);
@@ -117,7 +122,7 @@ fn scored(events: &[i64]) -> Vec<[f64; 2]> {
     let mut scores = vec![[0.0; 2]; events.len()];
     let mut from = 0;
     for same in order.chunk_by(|&a, &b| events[a] == events[b]) {
-        let middle = from as f64 + (same.len() - 1) as f64 / 2.0;
+        let middle = from as f64 + same.len() as f64 / 2.0;
         let is_long = from as f64 >= SHORT * events.len() as f64;
         same.iter().for_each(|&at| scores[at] = [middle, f64::from(u8::from(is_long))]);
         from += same.len();
@@ -316,6 +321,33 @@ mod tests {
         let turns = of((0..100).map(|at| [f64::from(1 - 2 * (at % 2)), 1.0]).collect());
         assert_eq!((turns.len(), turns[0]), (10, 0.0));
         assert!((turns[9] - 32f64.cbrt()).abs() < 1e-9, "{turns:?}");
+    }
+
+    #[test]
+    fn sums_are_of_sides_that_are_twice_as_long_at_least() {
+        let with = |others: usize| excesses(&[vec![[1.0, 1.0]; 98], vec![[0.0, 0.0]; others]]);
+        // Of ones, so many sums; of the others, so many that are nothing.
+        let mean = |length: f64, others: f64| {
+            let sums = 99.0 - length;
+            (length * sums / (sums + others)).cbrt()
+        };
+        for (others, expected) in [
+            (10, [mean(2.0, 9.0), mean(4.0, 7.0), mean(8.0, 0.0)]),
+            (15, [mean(2.0, 14.0), mean(4.0, 12.0), mean(8.0, 0.0)]),
+            (16, [mean(2.0, 15.0), mean(4.0, 13.0), mean(8.0, 9.0)]),
+        ] {
+            for (found, expected) in with(others).iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-9, "{others}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_excess_is_of_equals() {
+        let scales = scales(&[vec![1.0, 10.0, 5.0], vec![3.0, 30.0, 5.0]]);
+        assert_eq!(scales, [(2.0, 2f64.sqrt()), (20.0, 200f64.sqrt()), (5.0, 0.0)]);
+        let of = |excesses: [f64; 3]| largest(&excesses, &scales);
+        assert_eq!((of([4.0, 30.0, 9.0]), of([2.0, 50.0, 9.0])), (2.0 / 2f64.sqrt(), 30.0 / 200f64.sqrt()));
     }
 
     #[test]

@@ -81,6 +81,13 @@ fn what_was_dropped_was_not_taken() {
 }
 
 #[test]
+fn time_in_which_all_were_taken_or_dropped_may_be_idle() {
+    let emptied = Step { length_ns: 3 * MS, dropped: 16, ..took(16) };
+    let steps = [[took(16); 4].as_slice(), &[emptied]].concat();
+    assert_eq!(service(&seen(16, &steps)), (62_500.0, 0.0));
+}
+
+#[test]
 fn what_one_look_counts_too_much_the_next_counts_too_little() {
     // At the fourth look four packets more seem to wait than can: they are taken off the 36 that seem to be taken then.
     let steps = [
