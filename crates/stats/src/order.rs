@@ -375,6 +375,7 @@ mod tests {
             (0..200).map(|at| if at / length % 2 == 0 { 10.0 } else { 20.0 }).collect()
         };
         assert!(are_stretches(&runs(20), &ranges), "ten runs");
+        assert!(!are_stretches(&runs(20)[..199], &ranges), "of 199 chance has a hundredth less than 100");
         let mut eleven = runs(20);
         eleven[199] = 10.0;
         assert!(!are_stretches(&eleven, &ranges));
