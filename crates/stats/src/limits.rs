@@ -316,6 +316,7 @@ mod tests {
         let neither = one(at_least(2.0), at_least(1.0), 0.02);
         assert_eq!((neither.low, neither.high, neither.verdict), (None, None, Verdict::NoEvidence));
         assert_eq!(one(at_least(2.0), at_most(1.0), 0.02).verdict, Verdict::Regressed);
+        assert_eq!(one(known, at_least(0.0), 0.02).low, None, "no load at all is no end");
     }
 
     #[test]
@@ -399,6 +400,14 @@ mod tests {
         };
         assert_eq!(verdicts(&[second, clear]), [Verdict::Improved, Verdict::Regressed]);
         assert_eq!(verdicts(&[second, (base, base)]), [Verdict::NoEvidence; 2]);
+        // The same of what is beyond a share that matters: alone it is found, and one of two it is not.
+        let beyond = 1.05 * middle;
+        let share = (base, interval(beyond / 1.01, beyond, beyond * 1.01));
+        let first = |pairs: &[(Limit<'_>, Limit<'_>)]| moved(pairs, 0.05)[0].verdict;
+        assert_eq!(
+            (first(&[share]), first(&[share, (base, base)])),
+            (Verdict::Improved, Verdict::NoEvidence)
+        );
         assert_eq!(moved(&[clear, (base, base)], 0.0)[0].verdict, Verdict::Regressed);
     }
 
