@@ -41,7 +41,6 @@ pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
     let mut rows: Vec<Vec<[f64; 2]>> =
         sides.iter().filter(|side| side.len() >= FEWEST).map(|side| scored(side)).collect();
     let fewest = rows.iter().map(Vec::len).min().unwrap_or(0);
-    let level = if fewest < FEW { LEVEL_OF_FEW } else { LEVEL };
     let seen = excesses(&rows);
     if seen.is_empty() {
         return false;
@@ -56,6 +55,12 @@ pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
     let scales = scales(&others);
     let seen = largest(&seen, &scales);
     let as_large = others.iter().filter(|other| largest(other, &scales) >= seen).count();
+    is_rare(as_large, fewest)
+}
+
+/// Whether so few of the other orders are as large that the order of time is none of them by chance.
+fn is_rare(as_large: usize, events: usize) -> bool {
+    let level = if events < FEW { LEVEL_OF_FEW } else { LEVEL };
     ((as_large + 1) as f64) <= level * (ORDERS + 1) as f64
 }
 
@@ -343,6 +348,12 @@ mod tests {
     }
 
     #[test]
+    fn an_order_is_rare_if_nine_of_the_others_are_as_large_and_of_few_events_nineteen() {
+        assert_eq!([is_rare(9, 50), is_rare(10, 50)], [true, false]);
+        assert_eq!([is_rare(19, 49), is_rare(20, 49)], [true, false]);
+    }
+
+    #[test]
     fn the_largest_excess_is_of_equals() {
         let scales = scales(&[vec![1.0, 10.0, 5.0], vec![3.0, 30.0, 5.0]]);
         assert_eq!(scales, [(2.0, 2f64.sqrt()), (20.0, 200f64.sqrt()), (5.0, 0.0)]);
@@ -372,7 +383,7 @@ mod tests {
         );
         // Of 200 by halves, chance has 100.5 runs: a tenth of that is 10.05.
         let runs = |length: usize| -> Vec<f64> {
-            (0..200).map(|at| if at / length % 2 == 0 { 10.0 } else { 20.0 }).collect()
+            (0..200).map(|at| if (at / length).is_multiple_of(2) { 10.0 } else { 20.0 }).collect()
         };
         assert!(are_stretches(&runs(20), &ranges), "ten runs");
         assert!(!are_stretches(&runs(20)[..199], &ranges), "of 199 chance has a hundredth less than 100");

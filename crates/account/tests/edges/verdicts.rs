@@ -158,15 +158,21 @@ fn a_program_that_took_most_of_what_was_lost_may_drop_packets_by_itself() {
     let mut packets = busy(32, 40 * US);
     packets.extend((0..10).map(|n| ((100 + n) * MS, None)));
     let look = |at_ns| Look { at_ns, drops: Some(0), ..Look::default() };
-    let watched =
-        TargetActivity { samples: vec![look(0), look(1000 * MS as i64)], ..TargetActivity::default() };
-    let seen = |full| {
-        let places = [("receive_buffer", full), ("unexplained", 10)];
+    let watched = TargetActivity {
+        buffer_bytes: Some(256 * 832),
+        samples: vec![look(0), look(1000 * MS as i64)],
+        ..TargetActivity::default()
+    };
+    let beside = |place, lost| {
+        let places = [(place, lost), ("unexplained", 10)];
         Seen::of(times(&packets)).watched(watched.clone()).lost_at(&places)
     };
+    let seen = |full| beside("receive_buffer", full);
     let lacks = |full, lack| seen(full).explained().lacks.contains(&lack);
     assert_eq!([9, 10].map(|full| lacks(full, Lack::CountAlone)), [true, false]);
     assert_eq!([9, 10].map(|full| lacks(full, Lack::NotReplayed)), [false, true]);
+    let by_a_rule = |lost| beside("netfilter", lost).explained().lacks.contains(&Lack::CountAlone);
+    assert_eq!([9, 10].map(by_a_rule), [true, false]);
     let unseen = Seen { unseen: true, ..seen(9) };
     assert_eq!((seen(9).explained().unanswered, unseen.explained().unanswered), (10, 0));
 }
