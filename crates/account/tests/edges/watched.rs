@@ -26,6 +26,11 @@ fn took(taken: u64) -> Step {
 /// A target at which so many packets wait at first, and 16 come in each step, the last of them at its end. The times of the
 /// first `kept` are known.
 fn target(first: u64, steps: &[Step], kept: usize) -> Option<ServerSeen> {
+    target_but(first, steps, kept, None)
+}
+
+/// The same where one of the looks, by its number, did not see what waits.
+fn target_but(first: u64, steps: &[Step], kept: usize, unseen: Option<usize>) -> Option<ServerSeen> {
     let mut packets = PacketTimes::with_room(kept, false);
     let look = |at_ns: u64, waiting: u64| Look {
         at_ns: at_ns as i64,
@@ -53,6 +58,9 @@ fn target(first: u64, steps: &[Step], kept: usize) -> Option<ServerSeen> {
             ..look(at, waiting + step.beyond)
         });
     }
+    if let Some(at) = unseen {
+        watched.samples[at].queued_bytes = None;
+    }
     Seen::of(packets).watched(watched).explained().server
 }
 
@@ -78,6 +86,13 @@ fn thirty_two_packets_that_were_taken_while_others_waited_are_enough() {
 fn what_was_dropped_was_not_taken() {
     let dropping = Step { dropped: 4, ..took(16) };
     assert_eq!(service(&seen(200, &[dropping; 4])), (62_500.0, 0.0));
+}
+
+#[test]
+fn packets_taken_before_and_after_a_time_that_nobody_saw_are_no_run() {
+    // Eight in a millisecond, two milliseconds unseen, and sixteen in one.
+    let steps = [16, 16, 16, 8, 16, 16, 16, 16].map(took);
+    assert_eq!(service(&target_but(100, &steps, 128, Some(5)).unwrap()), (62_500.0, 0.0));
 }
 
 #[test]
