@@ -435,6 +435,77 @@ mod tests {
         assert_eq!(stack.vanished_inside(), 1000 - 700 - 100 - 30 - 20 - 60);
     }
 
+    /// All counters of an interface, each another one.
+    fn counted(times: u64) -> (Stack, Device, Flow) {
+        let mut next = 0;
+        let mut one = || {
+            next += 1;
+            next * times
+        };
+        let stack = Stack {
+            udp_read: one(),
+            no_ports: one(),
+            in_errors: one(),
+            receive_buffer_errors: one(),
+            send_buffer_errors: one(),
+            checksum_errors: one(),
+            memory_errors: one(),
+            received: one(),
+            received_otherwise: one(),
+            delivered: one(),
+            forwarded: one(),
+            header_errors: one(),
+            address_errors: one(),
+            in_no_routes: one(),
+            unknown_protocols: one(),
+            in_discards: one(),
+            rp_filtered: one(),
+            fragments: one(),
+            reassembled: one(),
+            reassembly_failures: one(),
+            incomplete: one(),
+            icmp_received: one(),
+            icmp_sent: one(),
+            requested: one(),
+            transmitted: one(),
+            out_discards: one(),
+            out_no_routes: one(),
+        };
+        let device = Device {
+            carrier_changes: one(),
+            received: one(),
+            receive_drops: one(),
+            other_host: one(),
+            transmitted: one(),
+            transmit_drops: one(),
+            queue_drops: Some(one()),
+            queue_waiting: 9,
+            ingress_drops: one(),
+            filter_drops: one(),
+            ..Device::default()
+        };
+        (stack, device, Flow { came_out: one(), left_out: one(), came_back: one(), left_back: one() })
+    }
+
+    #[test]
+    fn each_counter_grew_by_what_it_is_now_less_what_it_was() {
+        let ((before, device_before, flow_before), (now, device, flow)) = (counted(1), counted(3));
+        let grown = (now.since(&before), device.since(&device_before), flow.since(&flow_before));
+        assert_eq!(grown, counted(2));
+    }
+
+    #[test]
+    fn what_no_counter_of_the_ip_layer_explains_is_lost_inside_or_passing() {
+        let stack = counted(1).0;
+        let inside = Stack { received: 1000, ..stack };
+        let explained = 10 + 11 + 12 + 13 + 14 + 15 + 16 + 17;
+        // Eighteen fragments came, and made nineteen packets: none is left over.
+        assert_eq!(inside.vanished_inside(), 1000 - explained);
+        assert_eq!(inside.lost_inside(), 1000 - explained + 17 + 12 + 13 + 14 + 16 + 20 + 21);
+        let passing = Stack { forwarded: 300, requested: 50, ..stack };
+        assert_eq!(passing.vanished_passing(), 350 - 25 - 26 - 27);
+    }
+
     #[test]
     fn a_filter_is_what_remains_of_the_errors() {
         let stack = Stack {
@@ -455,5 +526,29 @@ mod tests {
         };
         assert_eq!(at(1, 9).since(&at(1, 4)).target.unwrap().drops, 5);
         assert_eq!(at(2, 3).since(&at(1, 4)).target.unwrap().drops, 3);
+    }
+
+    #[test]
+    fn an_ip_layer_of_which_half_of_what_it_forwards_was_sent_uncounted_does_not_count_what_it_gives() {
+        let counts = |transmitted, forwarded, sent| {
+            let device = Device { transmitted: sent, ..Device::default() };
+            Space {
+                id: 1,
+                role: Role::Between,
+                stack: Stack { transmitted, forwarded, ..Stack::default() },
+                devices: Some(vec![device]),
+                hooked: None,
+                ruled: None,
+                ruled_way: None,
+                drops_arriving: Bars::Unseen,
+                drops_leaving: Bars::Unseen,
+                source_is_own: false,
+                neighbour_found: None,
+                flow: None,
+            }
+            .counts_what_it_gives()
+        };
+        assert_eq!([counts(1, 10, 10), counts(0, 10, 5), counts(0, 10, 4)], [true, false, true]);
+        assert_eq!([counts(0, 9, 5), counts(0, 9, 4)], [false, true]);
     }
 }

@@ -169,4 +169,135 @@ mod tests {
         ];
         assert_eq!(found(None), either.into());
     }
+
+    fn host(id: u64, role: Role, [came_out, left_out, came_back, left_back]: [u64; 4]) -> Space {
+        Space {
+            id,
+            role,
+            stack: crate::Stack::default(),
+            devices: None,
+            hooked: None,
+            ruled: None,
+            ruled_way: None,
+            drops_arriving: crate::Bars::Unseen,
+            drops_leaving: crate::Bars::Unseen,
+            source_is_own: false,
+            neighbour_found: None,
+            flow: Some(crate::Flow { came_out, left_out, came_back, left_back }),
+        }
+    }
+
+    fn path(left: u64, came: u64, hosts: &[Space]) -> HostPath {
+        let hosts = hosts.iter().map(|host| host.id.to_string()).collect();
+        HostPath { senders: "west".into(), left: Some(left), came, hosts }
+    }
+
+    #[test]
+    fn each_host_lost_what_came_and_did_not_leave_and_each_link_what_left_and_did_not_come() {
+        let router = host(0, Role::Between, [990, 940, 900, 870]);
+        let hosts = [router, host(1, Role::Far, [930, 0, 0, 905])];
+        let (out, back) = (Some(Way::Out), Some(Way::Back));
+        let found = lost_each(&path(1000, 862, &hosts), &hosts).unwrap();
+        let expected = [
+            (link(0, Way::Out), out, 10),
+            (link(0, Way::Back), back, 8),
+            (0, out, 50),
+            (0, back, 30),
+            (link(1, Way::Out), out, 10),
+            (link(1, Way::Back), back, 5),
+            (1, None, 25),
+        ];
+        assert_eq!(found, expected.map(|(of, way, packets)| Lost { of, way, packets }));
+        assert_eq!(lost_each(&HostPath { left: None, ..path(0, 862, &hosts) }, &hosts), None);
+        assert_eq!(lost_each(&path(1000, 862, &hosts), &hosts[..1]), None, "one was not read");
+        let uncounted = [hosts[0].clone(), Space { flow: None, ..hosts[1].clone() }];
+        assert_eq!(lost_each(&path(1000, 862, &hosts), &uncounted), None);
+    }
+
+    #[test]
+    fn a_flow_is_known_where_no_more_than_a_few_packets_passed_elsewhere() {
+        let is_known = |router: [u64; 4], target: [u64; 4], left, came| {
+            let hosts = [host(0, Role::Between, router), host(1, Role::Far, target)];
+            lost_each(&path(left, came, &hosts), &hosts).is_some()
+        };
+        let all = [1000; 4];
+        let target = [1000, 0, 0, 1000];
+        let more = |at: usize, more: u64, mut of: [u64; 4]| {
+            of[at] += more;
+            of
+        };
+        for (few, is) in [(16, true), (17, false)] {
+            assert_eq!(is_known(all, target, 1000 - few, 1000), is, "more came than left");
+            assert_eq!(is_known(all, target, 1000, 1000 + few), is, "more came back than left");
+            assert_eq!(
+                is_known(more(1, few, all), target, 1000, 1000),
+                is,
+                "more left a router than came to it"
+            );
+            assert_eq!(is_known(more(3, few, all), target, 1000, 1000), is, "the same on the way back");
+            assert_eq!(is_known(all, more(3, few, target), 1000, 1000), is, "more answers than requests");
+            assert_eq!(is_known(all, more(0, few, target), 1000, 1000), is, "more came to the target");
+        }
+        assert!(is_known(all, more(2, 99, more(1, 99, target)), 1000, 1000), "nothing passes the target");
+    }
+
+    /// Of a target that lost 60 packets of the flow, or a router that lost them on the way out, what each place got, and what none did.
+    fn placed(
+        role: Role,
+        claimed: &[(Place, u64)],
+        surely: &[(Place, u64)],
+        listens: bool,
+    ) -> (Vec<(Place, u64)>, u64) {
+        let hosts = match role {
+            Role::Far => [host(0, role, [1000, 0, 0, 940])],
+            _ => [host(0, role, [1000, 940, 940, 940])],
+        };
+        let claims = |of: &[(Place, u64)]| -> Claims {
+            of.iter().map(|&(place, packets)| (((place, Some(Way::Out)), Some(0)), packets)).collect()
+        };
+        let path = path(1000, 940, &hosts);
+        let found = places(&path, &hosts, &claims(claimed), &claims(surely), listens).unwrap();
+        let got = found.at.iter().filter(|(_, packets)| **packets > 0);
+        (got.map(|((site, _), packets)| (site.place, *packets)).collect(), found.unplaced)
+    }
+
+    #[test]
+    fn what_the_targets_socket_dropped_is_known_of_it_and_other_places_get_what_no_other_can_have() {
+        use Place::{Netfilter, Qdisc, ReceiveBuffer, Ttl};
+        let counted = [(ReceiveBuffer, 30), (Netfilter, 100)];
+        let found = placed(Role::Far, &counted, &[], true);
+        assert_eq!(found, (vec![(ReceiveBuffer, 30), (Netfilter, 30)], 0));
+        // Where its socket was not open throughout, it is a place as others are.
+        assert_eq!(placed(Role::Far, &counted, &[], false), (vec![(Netfilter, 30)], 30));
+        assert_eq!(placed(Role::Far, &[(ReceiveBuffer, 70)], &[], true), (vec![(ReceiveBuffer, 60)], 0));
+        for role in [Role::Far, Role::Between] {
+            let found = placed(role, &[(Netfilter, 50), (Ttl, 40)], &[], true);
+            assert_eq!(found, (vec![(Netfilter, 20), (Ttl, 10)], 30), "{role:?}");
+            // As much as was lost is claimed: none of it by what nothing counts.
+            assert_eq!(placed(role, &[(Qdisc, 60)], &[(Qdisc, 10)], true), (vec![(Qdisc, 60)], 0));
+            assert_eq!(placed(role, &[(Qdisc, 59)], &[(Qdisc, 10)], true), (vec![(Qdisc, 10)], 0));
+        }
+        let sure =
+            placed(Role::Far, &[(ReceiveBuffer, 20), (Qdisc, 39)], &[(ReceiveBuffer, 9), (Qdisc, 5)], true);
+        assert_eq!(sure, (vec![(ReceiveBuffer, 20), (Qdisc, 5)], 0));
+    }
+
+    #[test]
+    fn nothing_of_a_flow_is_lost_at_a_place_that_it_does_not_come_to() {
+        let got = |role, place, listens| !placed(role, &[(place, 60)], &[(place, 60)], listens).0.is_empty();
+        for place in Place::ALL {
+            let is_a_sockets = matches!(
+                place,
+                Place::ReceiveBuffer
+                    | Place::UdpMemory
+                    | Place::SocketFilter
+                    | Place::Unread
+                    | Place::ServiceQueue
+            );
+            let is_an_ends = matches!(place, Place::NoListener | Place::Checksum | Place::Martian);
+            assert_eq!(got(Role::Between, place, true), !is_a_sockets && !is_an_ends, "{place:?}");
+            assert_eq!(got(Role::Far, place, true), place != Place::NoListener, "{place:?}");
+            assert!(got(Role::Far, place, false), "{place:?}");
+        }
+    }
 }

@@ -126,9 +126,8 @@ impl Space {
         let came = self.counted(Some(against), |device| device.received)?;
         let left = self.counted(Some(way), |device| device.transmitted)?;
         // What came by other interfaces, or from programs here, may have left there in their stead.
-        let aside = self.devices.iter().flatten().filter(|device| !device.on_path && device.own);
-        let ports = self.devices.iter().flatten().filter(|device| !device.on_path && !device.own);
-        let others: u64 = aside.chain(ports).map(|device| device.received).sum();
+        let aside = self.devices.iter().flatten().filter(|device| !device.on_path);
+        let others: u64 = aside.map(|device| device.received).sum();
         Some(came.saturating_add(others).saturating_add(self.stack.requested).saturating_sub(left))
     }
 
@@ -290,71 +289,4 @@ impl Space {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Stack, TargetSockets, account};
-    use dropline_trial::Caveat;
-
-    fn space(id: u64, role: Role, stack: Stack) -> Space {
-        Space {
-            id,
-            role,
-            stack,
-            devices: None,
-            hooked: Some(false),
-            ruled: Some(false),
-            ruled_way: None,
-            drops_arriving: crate::Bars::Nothing,
-            drops_leaving: crate::Bars::Nothing,
-            source_is_own: false,
-            neighbour_found: None,
-            flow: None,
-        }
-    }
-
-    #[test]
-    fn what_other_namespaces_lost_behind_their_ip_layers_was_lost_ahead_of_this_one_and_what_it_sends_was_not()
-     {
-        let of = |id, role, out_discards| {
-            let stack = Stack { out_discards, ..Stack::default() };
-            Space { devices: Some(Vec::new()), ..space(id, role, stack) }
-        };
-        let outcome = Outcome { offered: 1000, forwarded: 600, ..Outcome::default() };
-        let spaces = vec![of(1, Role::Near, 5), of(2, Role::Far, 7)];
-        let grown = Snapshot { spaces, ..Snapshot::default() };
-        let ahead = [0, 1].map(|at| grown.lost_ahead(&grown.spaces[at], &outcome));
-        assert_eq!(ahead, [7, 5]);
-        let shared = Snapshot { spaces: vec![of(1, Role::Both, 5)], ..Snapshot::default() };
-        assert_eq!(shared.lost_ahead(&shared.spaces[0], &outcome), 5, "in one namespace both sides send");
-    }
-
-    #[test]
-    fn packets_of_others_at_the_targets_socket_are_said_and_a_few_beside_it_are_not() {
-        let others_and_late = |drops: u64, got: u64, late: u64| {
-            // 1 000 packets, of which 600 were read and answered; each reply is read here too.
-            let stack = Stack {
-                udp_read: 1200 + got,
-                in_errors: drops,
-                receive_buffer_errors: drops,
-                received: 10_000,
-                delivered: 10_000,
-                ..Stack::default()
-            };
-            let space = space(1, Role::Both, stack);
-            let target = Some(TargetSockets { drops, ..TargetSockets::default() });
-            let grown = Snapshot { spaces: vec![space], target, ..Snapshot::default() };
-            let outcome = Outcome { offered: 1000, forwarded: 600, late, ..Outcome::default() };
-            let account = account(&outcome, &grown, |_| None);
-            account.caveats.into_iter().find(|caveat| caveat.code() == "others_came")
-        };
-        let others = |drops: u64, got: u64| others_and_late(drops, got, 0);
-        assert_eq!(others_and_late(400, 500, 500), None, "the target's own replies, after the drain");
-        assert_eq!(others(400, 0), None, "all that was dropped is the trial's");
-        assert_eq!(others(405, 0), None, "count queries are dropped too");
-        assert_eq!(others(400, 40), None, "a few");
-        let another_trial = Caveat::OthersCame { dropped: 400, came: 1600 };
-        assert_eq!(others(800, 1200), Some(another_trial), "another trial of the same load");
-        let beside = Caveat::OthersCame { dropped: 0, came: 500 };
-        assert_eq!(others(400, 500), Some(beside), "to this socket, or to others of its namespace");
-    }
-}
+mod tests;

@@ -224,6 +224,28 @@ mod tests {
     }
 
     #[test]
+    fn distances_that_vary_by_a_tenth_of_what_they_do_at_random_are_a_rule() {
+        let every = |gaps: &[usize]| {
+            let positions = gaps.iter().scan(0, |at, gap| {
+                *at += gap;
+                Some((0, *at))
+            });
+            every(&std::iter::once((0, 0)).chain(positions).collect::<Vec<_>>())
+        };
+        assert_eq!((every(&[2; 10]), every(&[1; 10])), (Some(2.0), None), "each packet is no rule");
+        // At random distances of ten vary by ninety.
+        assert_eq!(every(&[7, 13].repeat(5)), Some(10.0));
+        assert_eq!(every(&[15, 15, 5, 5, 10, 10, 10, 10, 10, 10]), None);
+    }
+
+    #[test]
+    fn what_is_lost_all_the_time_by_a_rule_stays_lost_all_the_time() {
+        let lost: Vec<(u64, usize)> = (0..10_000u64).map(|n| (n * 100_000, n as usize * 10)).collect();
+        let found = of(&lost, None).at_even_distances(&lost);
+        assert_eq!((found.shape, found.every), (Shape::AllTheTime, Some(10.0)));
+    }
+
+    #[test]
     fn packets_of_a_slow_load_that_are_all_lost_for_a_while_are_one_burst() {
         let outage: Vec<(u64, usize)> =
             (0..300u64).map(|n| (300_000_000 + n * 2_000_000, 150 + n as usize)).collect();

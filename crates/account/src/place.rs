@@ -261,5 +261,6 @@ mod tests {
     fn a_person_reads_words() {
         assert_eq!(Site::back(Place::ReceiveBuffer).to_string(), "receive buffer (return)");
         assert_eq!(Site::out(Place::NoListener).to_string(), "no listener");
+        assert_eq!(Site::back(Place::Late).to_string(), "late", "whatever the way");
     }
 }

@@ -217,7 +217,7 @@ fn more_room(arrivals: &[Arriving], server: &Server, end_ns: u64) -> Option<(Cha
     let missed = |server: &Server| replay_until(arrivals.iter().copied(), server, 0, end_ns).missed();
     let largest = larger(LARGEST)?;
     let least = missed(&largest.1);
-    let doublings = (1..).map(|doubling| 1 << doubling).take_while(|times| *times < LARGEST);
+    let doublings = (1..LARGEST.ilog2()).map(|doubling| 1 << doubling);
     doublings.filter_map(larger).find(|(_, server)| missed(server) <= least).or(Some(largest))
 }
 
@@ -371,5 +371,92 @@ mod tests {
         assert!(sure.high - sure.low <= 2, "{sure:?}");
         assert!(unsure.high - unsure.low > 500, "{unsure:?}");
         assert!(unsure.low < sure.lost && sure.lost < unsure.high);
+    }
+
+    #[test]
+    fn pauses_by_work_come_after_as_many_packets_each_and_are_in_the_time_of_the_last_one() {
+        let pauses = Stalls::new(vec![(10, 30), (100, 150)]);
+        let stalled = Server { stalls: Stalls::new(vec![(10, 30), (60, 61), (100, 150)]), ..server() };
+        let by_work = |served| stalled.pausing_by_work(&pauses, served, 5.0).unwrap();
+        assert_eq!(by_work(7).service, Service::Drawn([5, 5, 25, 5, 5, 55].into()));
+        assert_eq!(by_work(7).stalls, Stalls::new(vec![(60, 61)]));
+        assert_eq!(by_work(0).service, Service::Drawn([25, 55].into()));
+        assert_eq!(stalled.pausing_by_work(&Stalls::default(), 7, 5.0), None);
+    }
+
+    #[test]
+    fn a_change_is_off_by_what_the_replay_of_things_as_they_were_is_off_by() {
+        let beside = |change, (lost, low, high), must_be_lost, measured, replayed| {
+            let lost =
+                Remedy::of(change, Predicted { lost, low, high }, must_be_lost).beside(measured, replayed);
+            (lost.lost, lost.low, lost.high)
+        };
+        let worker = |lost, must, measured, replayed| beside(Change::Worker, lost, must, measured, replayed);
+        assert_eq!(worker((50, 40, 80), 0, [100, 140], 120), (50, 20, 100), "20 too many, 20 too few");
+        assert_eq!(worker((50, 40, 80), 30, [100, 140], 120), (50, 30, 100), "down to what must be lost");
+        assert_eq!(
+            worker((50, 40, 80), 60, [100, 140], 120),
+            (50, 40, 100),
+            "which is no more than is replayed"
+        );
+        assert_eq!(worker((150, 145, 200), 0, [100, 140], 120), (140, 125, 140), "no more than were lost");
+        let apart = beside(Change::ConstantArrivals, (150, 145, 200), 0, [100, 140], 120);
+        assert_eq!(apart, (150, 125, 220), "at equal distances it may be worse");
+    }
+
+    #[test]
+    fn packets_that_a_worker_serves_are_counted_as_its_service_times_go() {
+        let course = Service::Course([(100, 10), (200, 20)].into());
+        let within = |service: &Service, from, to| service.packets_within(from, to);
+        assert_eq!([within(&course, 0, 300), within(&course, 150, 250)], [25.0, 7.5]);
+        assert_eq!(within(&course, 300, 340), 2.0, "the last one's holds until the end");
+        assert_eq!(within(&Service::Fixed(40), 100, 300), 5.0);
+        assert_eq!(within(&Service::Drawn([10, 30].into()), 0, 100), 5.0);
+        let scaled = [Service::Fixed(40), Service::Drawn([10, 30].into()), course].map(|it| it.scaled(0.5));
+        let half = [
+            Service::Fixed(20),
+            Service::Drawn([5, 15].into()),
+            Service::Course([(100, 5), (200, 10)].into()),
+        ];
+        assert_eq!(scaled, half);
+    }
+
+    #[test]
+    fn a_batch_spares_a_microsecond_of_each_packet_and_costs_one() {
+        let of = |service| batched(&Server { service, ..server() });
+        let fixed = of(Service::Fixed(3_000));
+        assert_eq!((fixed.service, fixed.batch, fixed.read_ns), (Service::Fixed(2_000), 32, 1_000));
+        assert_eq!(of(Service::Drawn([500, 1_500].into())).service, Service::Drawn([0, 500].into()));
+        assert_eq!(of(Service::Course([(7, 1_500)].into())).service, Service::Course([(7, 500)].into()));
+    }
+
+    #[test]
+    fn equal_distances_leave_the_first_and_the_last_packet_where_they_are() {
+        let packets = |times: &[u64]| -> Vec<Arriving> {
+            times.iter().map(|&at_ns| Arriving { at_ns, payload_bytes: 16 }).collect()
+        };
+        let apart = equally_apart(&packets(&[100, 101, 102, 400]));
+        assert_eq!(apart, packets(&[100, 200, 300, 400]));
+        assert_eq!((equally_apart(&packets(&[5])), equally_apart(&[])), (packets(&[5]), vec![]));
+    }
+
+    #[test]
+    fn more_room_is_the_least_doubling_with_which_no_more_is_missed_than_with_sixty_four_times() {
+        let burst = |packets: u64| -> Vec<Arriving> {
+            (0..packets).map(|_| Arriving { at_ns: 0, payload_bytes: 16 }).collect()
+        };
+        let times = |packets, queue| {
+            let found = more_room(&burst(packets), &Server { queue, ..server() }, u64::MAX).unwrap();
+            match found.0 {
+                Change::Buffer { times, .. } | Change::Queue { times, .. } => times,
+                change => panic!("{change:?}"),
+            }
+        };
+        assert_eq!(
+            [100, 128, 129, 2_000, 2_049, 9_000].map(|packets| times(packets, None)),
+            [2, 2, 4, 32, 64, 64]
+        );
+        let unlimited = Server { room: Room::Unlimited, ..server() };
+        assert!(more_room(&burst(10), &unlimited, u64::MAX).is_none());
     }
 }

@@ -138,8 +138,8 @@ struct Zone {
 impl Zone {
     /// A share of A either way: a fall by half and a rise by half are not one another's reverse.
     fn of(share: f64) -> Self {
-        let below = if share < 1.0 { -libm::log1p(-share) } else { f64::INFINITY };
-        Self { below, above: libm::log1p(share) }
+        // No fall is by more than all of it.
+        Self { below: -libm::log1p(-share.min(1.0)), above: libm::log1p(share) }
     }
 }
 
@@ -283,6 +283,26 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_does_not_decide_needs_the_square_of_what_it_is_too_wide_by() {
+        let limit = |middle: f64| interval(middle / 1.1, middle, middle * 1.1);
+        let needed = |ratio: f64, effect: f64| one(limit(1.0), limit(ratio), effect).needed;
+        let half = 1.1f64.ln() * 2f64.sqrt();
+        let (above, below) = (1.02f64.ln(), -0.98f64.ln());
+        for (ratio, aim) in [
+            (1.05, 1.05f64.ln() - above),
+            (0.95, -0.95f64.ln() - below),
+            (1.0, above),
+            // So near to what matters nobody waits until it is told: half of that is enough.
+            (1.015, above / 2.0),
+            (0.985, below / 2.0),
+        ] {
+            let times = needed(ratio, 0.02).unwrap() / (half / aim).powi(2);
+            assert!((times - 1.0).abs() < 1e-9, "{ratio}: {times}");
+        }
+        assert_eq!(needed(1.0, 0.0), None, "what is no change at all is never found to be one");
+    }
+
+    #[test]
     fn what_reaches_beyond_the_range_leaves_that_end_open() {
         let known = interval(0.99, 1.0, 1.01);
         let at_least = |lower: f64| Limit { lower: Some(lower), level: Some(0.95), ..Limit::default() };
@@ -296,6 +316,7 @@ mod tests {
         let neither = one(at_least(2.0), at_least(1.0), 0.02);
         assert_eq!((neither.low, neither.high, neither.verdict), (None, None, Verdict::NoEvidence));
         assert_eq!(one(at_least(2.0), at_most(1.0), 0.02).verdict, Verdict::Regressed);
+        assert_eq!(one(known, at_least(0.0), 0.02).low, None, "no load at all is no end");
     }
 
     #[test]
@@ -362,7 +383,7 @@ mod tests {
         let many: Vec<(Limit<'_>, Limit<'_>)> =
             std::iter::once((base, barely)).chain([(base, base); 4]).collect();
         let found = moved(&many, 0.0);
-        assert_eq!(found[0].verdict, Verdict::NoEvidence);
+        assert_eq!((found[0].verdict, found[0].needed), (Verdict::NoEvidence, None), "alone it would decide");
         assert_eq!(found[0].low, one(base, barely, 0.0).low, "intervals are each question's own");
         // Of two, the clearer one is held against 98.75 % each side: 2.241 standard errors and not 1.960.
         let beyond = |times: f64| {
@@ -371,7 +392,51 @@ mod tests {
         };
         assert_eq!((beyond(1.15), beyond(1.13)), (Verdict::Improved, Verdict::NoEvidence));
         let clear = (base, interval(0.49, 0.5, 0.51));
+        // Beside one that is found, the other of two is asked alone.
+        let middle = 1.01f64.powf(1.05 * 2f64.sqrt());
+        let second = (base, interval(middle / 1.01, middle, middle * 1.01));
+        let verdicts = |pairs: &[(Limit<'_>, Limit<'_>)]| -> Vec<Verdict> {
+            moved(pairs, 0.0).into_iter().map(|moved| moved.verdict).collect()
+        };
+        assert_eq!(verdicts(&[second, clear]), [Verdict::Improved, Verdict::Regressed]);
+        assert_eq!(verdicts(&[second, (base, base)]), [Verdict::NoEvidence; 2]);
+        // The same of what is beyond a share that matters: alone it is found, and one of two it is not.
+        let beyond = 1.05 * middle;
+        let share = (base, interval(beyond / 1.01, beyond, beyond * 1.01));
+        let first = |pairs: &[(Limit<'_>, Limit<'_>)]| moved(pairs, 0.05)[0].verdict;
+        assert_eq!(
+            (first(&[share]), first(&[share, (base, base)])),
+            (Verdict::Improved, Verdict::NoEvidence)
+        );
         assert_eq!(moved(&[clear, (base, base)], 0.0)[0].verdict, Verdict::Regressed);
+    }
+
+    #[test]
+    fn what_is_no_change_leaves_the_others_asked_of_as_many() {
+        let base = interval(0.99, 1.0, 1.01);
+        let middle = 1.01f64.powf(1.05 * 2f64.sqrt());
+        let barely = (base, interval(middle / 1.01, middle, middle * 1.01));
+        let bounds =
+            |lower: f64, upper: f64| Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() };
+        assert_eq!(one(barely.0, barely.1, 0.0).verdict, Verdict::Improved);
+        // Limits that are known to be the same, and bounds that meet.
+        for none in [(interval(1.0, 1.0, 1.0), interval(1.0, 1.0, 1.0)), (bounds(0.5, 1.0), bounds(1.0, 2.0))]
+        {
+            let found = moved(&[barely, none], 0.0);
+            assert_eq!((found[0].verdict, found[1].verdict), (Verdict::NoEvidence, Verdict::NoEvidence));
+        }
+    }
+
+    #[test]
+    fn a_change_by_the_share_that_matters_matters() {
+        let bounds =
+            |lower: f64, upper: f64| Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() };
+        let of =
+            |lower: f64, upper: f64, effect: f64| one(bounds(1.0, 1.0), bounds(lower, upper), effect).verdict;
+        assert_eq!((of(1.0, 2.0, 1.0), of(1.0, 1.999, 1.0)), (Verdict::NoEvidence, Verdict::Equivalent));
+        assert_eq!((of(0.5, 1.0, 0.5), of(0.501, 1.0, 0.5)), (Verdict::NoEvidence, Verdict::Equivalent));
+        assert_eq!((of(2.0, 3.0, 1.0), of(2.001, 3.0, 1.0)), (Verdict::NoEvidence, Verdict::Improved));
+        assert_eq!((of(0.4, 0.5, 0.5), of(0.4, 0.499, 0.5)), (Verdict::NoEvidence, Verdict::Regressed));
     }
 
     fn limit() -> impl Strategy<Value = Limit<'static>> {

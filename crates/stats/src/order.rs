@@ -41,7 +41,6 @@ pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
     let mut rows: Vec<Vec<[f64; 2]>> =
         sides.iter().filter(|side| side.len() >= FEWEST).map(|side| scored(side)).collect();
     let fewest = rows.iter().map(Vec::len).min().unwrap_or(0);
-    let level = if fewest < FEW { LEVEL_OF_FEW } else { LEVEL };
     let seen = excesses(&rows);
     if seen.is_empty() {
         return false;
@@ -53,22 +52,33 @@ pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
             excesses(&rows)
         })
         .collect();
-    // Each excess in the units of its own scatter, so that the largest is of equals.
-    let scales: Vec<(f64, f64)> = (0..seen.len())
-        .map(|which| {
-            let of: Vec<f64> = others.iter().map(|other| other[which]).collect();
-            let mean = of.iter().sum::<f64>() / of.len() as f64;
-            let variance = of.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / of.len() as f64;
-            (mean, variance.sqrt())
-        })
-        .collect();
-    let largest = |excesses: &[f64]| {
-        let scaled = excesses.iter().zip(&scales).filter(|(_, (_, deviation))| *deviation > 0.0);
-        scaled.map(|(value, (mean, deviation))| (value - mean) / deviation).fold(f64::NEG_INFINITY, f64::max)
-    };
-    let seen = largest(&seen);
-    let as_large = others.iter().filter(|other| largest(other) >= seen).count();
+    let scales = scales(&others);
+    let seen = largest(&seen, &scales);
+    let as_large = others.iter().filter(|other| largest(other, &scales) >= seen).count();
+    is_rare(as_large, fewest)
+}
+
+/// Whether so few of the other orders are as large that the order of time is none of them by chance.
+fn is_rare(as_large: usize, events: usize) -> bool {
+    let level = if events < FEW { LEVEL_OF_FEW } else { LEVEL };
     ((as_large + 1) as f64) <= level * (ORDERS + 1) as f64
+}
+
+/// The mean and the scatter of each excess in other orders.
+fn scales(others: &[Vec<f64>]) -> Vec<(f64, f64)> {
+    (0..others[0].len())
+        .map(|which| {
+            let of = || others.iter().map(|other| other[which]);
+            let mean = of().sum::<f64>() / others.len() as f64;
+            (mean, of().map(|value| (value - mean).powi(2)).sum::<f64>().sqrt())
+        })
+        .collect()
+}
+
+/// The largest excess, each in the units of its own scatter, so that it is of equals.
+fn largest(excesses: &[f64], scales: &[(f64, f64)]) -> f64 {
+    let scaled = excesses.iter().zip(scales).filter(|(_, (_, scatter))| *scatter > 0.0);
+    scaled.map(|(value, (mean, scatter))| (value - mean) / scatter).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// How many events at the beginning are slower than all that follows: a warm-up. 0 where there is none.
@@ -95,7 +105,7 @@ pub fn warm_up(events: &[i64]) -> usize {
     let median = |part: &[i64], share: f64| {
         let mut part = part.to_vec();
         part.sort_unstable();
-        part[((part.len() as f64 * share) as usize).min(part.len() - 1)]
+        part[(part.len() as f64 * share) as usize]
     };
     let (head, rest) = events.split_at(length);
     let (middle, end) = rest.split_at(rest.len() / 2);
@@ -117,7 +127,7 @@ fn scored(events: &[i64]) -> Vec<[f64; 2]> {
     let mut scores = vec![[0.0; 2]; events.len()];
     let mut from = 0;
     for same in order.chunk_by(|&a, &b| events[a] == events[b]) {
-        let middle = from as f64 + (same.len() - 1) as f64 / 2.0;
+        let middle = from as f64 + same.len() as f64 / 2.0;
         let is_long = from as f64 >= SHORT * events.len() as f64;
         same.iter().for_each(|&at| scores[at] = [middle, f64::from(u8::from(is_long))]);
         from += same.len();
@@ -237,6 +247,51 @@ mod tests {
         assert_eq!((few(39), few(40)), (0, 13), "fewer than forty events say nothing of it");
     }
 
+    /// The same from pairs: how often an event of the beginning is slower than one of the others, in standard errors.
+    fn warm_up_by_pairs(events: &[i64]) -> usize {
+        let n = events.len() as f64;
+        let ties = |event: i64| events.iter().filter(|&&other| other == event).count() as f64;
+        // The variance of ranks, less what equal ones take.
+        let variance = (n * n - 1.0) / 12.0
+            - events.iter().map(|&event| (ties(event).powi(2) - 1.0) / (12.0 * n)).sum::<f64>();
+        let sure = |length: usize| {
+            let (head, rest) = events.split_at(length);
+            let slower = |one: i64| {
+                let of =
+                    |other: &i64| f64::from((one > *other) as u8) + 0.5 * f64::from((one == *other) as u8);
+                rest.iter().map(of).sum::<f64>()
+            };
+            let pairs = (head.len() * rest.len()) as f64;
+            (head.iter().map(|&one| slower(one)).sum::<f64>() - pairs / 2.0) / (pairs / n * variance).sqrt()
+        };
+        let best = (5..=events.len() / 3).max_by(|&a, &b| sure(a).total_cmp(&sure(b))).unwrap();
+        let at = |part: &[i64], share: f64| {
+            let mut part = part.to_vec();
+            part.sort_unstable();
+            part[(part.len() as f64 * share) as usize]
+        };
+        let (head, rest) = events.split_at(best);
+        let (middle, end) = rest.split_at(rest.len() / 2);
+        let is = sure(best) > 3.7 && at(head, 0.5) > at(rest, 0.75) && at(middle, 0.5) <= at(end, 0.6);
+        if is { best } else { 0 }
+    }
+
+    #[test]
+    fn the_beginning_is_the_one_whose_pairs_with_the_others_are_most_surely_slower() {
+        let mut said = [0, 0];
+        for seed in 0..200u64 {
+            let mut events = remembering(0.0, 40 + seed as usize, seed);
+            let (slow, more) = (3 + seed as usize % 17, 1.0 + (seed % 7) as f64 / 8.0);
+            events[..slow].iter_mut().for_each(|event| *event = (*event as f64 * more) as i64);
+            // Some are equal.
+            events.iter_mut().for_each(|event| *event /= 1 + (seed % 3) as i64 * 4_000);
+            let found = warm_up(&events);
+            assert_eq!(found, warm_up_by_pairs(&events), "{seed}");
+            said[usize::from(found > 0)] += 1;
+        }
+        assert!(said.iter().all(|times| *times > 40), "{said:?}");
+    }
+
     #[test]
     fn events_are_scored_by_their_place_and_by_whether_they_are_long_and_equal_ones_by_neither() {
         let events: Vec<i64> = (0..40).map(|at| (at * 7 % 40) * 10).collect();
@@ -250,6 +305,11 @@ mod tests {
         // 39 less its mean 19.5, in deviations of 40 places.
         assert!((of(390)[0] - 19.5 / (1599.0f64 / 12.0).sqrt()).abs() < 1e-9, "{:?}", of(390));
         assert!(of(0)[0] == -of(390)[0] && of(390)[1] > 0.0 && of(0)[1] < 0.0);
+        // A tenth is long: its deviation is 0.3.
+        for event in 0..40 {
+            let long = if event >= 36 { 0.9 } else { -0.1 };
+            assert!((of(event * 10)[1] - long / 0.3).abs() < 1e-9, "{event}");
+        }
         assert_eq!(scored(&[5; 4]), [[0.0; 2]; 4]);
     }
 
@@ -269,6 +329,39 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_of_sides_that_are_twice_as_long_at_least() {
+        let with = |others: usize| excesses(&[vec![[1.0, 1.0]; 98], vec![[0.0, 0.0]; others]]);
+        // Of ones, so many sums; of the others, so many that are nothing.
+        let mean = |length: f64, others: f64| {
+            let sums = 99.0 - length;
+            (length * sums / (sums + others)).cbrt()
+        };
+        for (others, expected) in [
+            (10, [mean(2.0, 9.0), mean(4.0, 7.0), mean(8.0, 0.0)]),
+            (15, [mean(2.0, 14.0), mean(4.0, 12.0), mean(8.0, 0.0)]),
+            (16, [mean(2.0, 15.0), mean(4.0, 13.0), mean(8.0, 9.0)]),
+        ] {
+            for (found, expected) in with(others).iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-9, "{others}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_order_is_rare_if_nine_of_the_others_are_as_large_and_of_few_events_nineteen() {
+        assert_eq!([is_rare(9, 50), is_rare(10, 50)], [true, false]);
+        assert_eq!([is_rare(19, 49), is_rare(20, 49)], [true, false]);
+    }
+
+    #[test]
+    fn the_largest_excess_is_of_equals() {
+        let scales = scales(&[vec![1.0, 10.0, 5.0], vec![3.0, 30.0, 5.0]]);
+        assert_eq!(scales, [(2.0, 2f64.sqrt()), (20.0, 200f64.sqrt()), (5.0, 0.0)]);
+        let of = |excesses: [f64; 3]| largest(&excesses, &scales);
+        assert_eq!((of([4.0, 30.0, 9.0]), of([2.0, 50.0, 9.0])), (2.0 / 2f64.sqrt(), 30.0 / 200f64.sqrt()));
+    }
+
+    #[test]
     fn blocks_hold_all_events_in_order_and_few_events_are_blocks() {
         for (count, expected) in [(0, 0), (20, 20), (199, 199), (200, 40), (5001, 40)] {
             let events: Vec<i64> = (0..count).collect();
@@ -284,5 +377,21 @@ mod tests {
         let mixed: Vec<f64> = (0..200).map(|at| if at * 7919 % 101 < 40 { 10.0 } else { 20.0 }).collect();
         assert!(are_stretches(&step, &ranges) && !are_stretches(&mixed, &ranges));
         assert!(!are_stretches(&step, &ranges[..1]));
+        assert!(
+            are_stretches(&step[60..100], &ranges) && !are_stretches(&step[60..99], &ranges),
+            "39 are few"
+        );
+        // Of 200 by halves, chance has 100.5 runs: a tenth of that is 10.05.
+        let runs = |length: usize| -> Vec<f64> {
+            (0..200).map(|at| if (at / length).is_multiple_of(2) { 10.0 } else { 20.0 }).collect()
+        };
+        assert!(are_stretches(&runs(20), &ranges), "ten runs");
+        assert!(!are_stretches(&runs(20)[..199], &ranges), "of 199 chance has a hundredth less than 100");
+        let mut eleven = runs(20);
+        eleven[199] = 10.0;
+        assert!(!are_stretches(&eleven, &ranges));
+        // One between two ranges is of the lower, and one below all of the first.
+        let between: Vec<f64> = step.iter().map(|&it| if it < 15.0 { -1.0 } else { 15.5 }).collect();
+        assert!(are_stretches(&between, &ranges));
     }
 }

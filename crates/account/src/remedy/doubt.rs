@@ -139,4 +139,53 @@ mod tests {
         assert_eq!(of(1, 0, 9).up_to_worst(of(5, 4, 6)), of(5, 0, 9));
         assert_eq!(of(1, 3, 5).up_to_worst(of(5, 2, 6)), of(5, 2, 6));
     }
+
+    #[test]
+    fn as_many_replays_are_made_as_take_a_tenth_of_a_second_and_nine_at_least() {
+        let runs = |packets| Doubt::of(0.0, packets, 7, 0).runs;
+        assert_eq!([0, 1, 30_000, 100_000, 1_000_000].map(runs), [49, 49, 49, 15, 9]);
+    }
+
+    #[test]
+    fn a_server_holds_what_waits_at_its_socket_and_in_its_queue_and_what_it_has_in_hand() {
+        let of = |room, queue, workers, batch| {
+            let service = Service::Fixed(1);
+            let stalls = crate::Stalls::default();
+            let family = crate::AddressFamily::V4;
+            Server { room, family, queue, workers, batch, wake_ns: 0, read_ns: 0, service, stalls }.holds(600)
+        };
+        assert_eq!(of(Room::Linux { buffer_bytes: 10 * 1280 + 5 }, None, 1, 1), 11.0);
+        assert_eq!(of(Room::Packets(20), Some(7), 2, 3), 33.0);
+        assert_eq!(of(Room::Unlimited, None, 1, 1), f64::INFINITY);
+    }
+
+    #[test]
+    fn service_times_are_exchanged_with_sixteen_neighbours_on_either_side_and_waking_by_half() {
+        let course: Vec<(u64, u64)> = (0..200).map(|at| (at * 10, 1000 + at)).collect();
+        let server = Server {
+            room: Room::Unlimited,
+            family: crate::AddressFamily::V4,
+            queue: None,
+            workers: 1,
+            batch: 1,
+            wake_ns: 10_000,
+            read_ns: 0,
+            service: Service::Course(course.as_slice().into()),
+            stalls: crate::Stalls::default(),
+        };
+        let (mut nearest, mut furthest, mut waking) = (0i64, 0i64, vec![]);
+        for run in 0..100 {
+            let drawn = Doubt { service: 0.0, runs: 1, seed: 7, end_ns: 0 }.drawn(&server, run);
+            let Service::Course(found) = &drawn.service else { panic!("{:?}", drawn.service) };
+            for (&(at, ns), &(begin, own)) in found.iter().zip(&course) {
+                assert_eq!(at, begin);
+                (nearest, furthest) =
+                    (nearest.min(ns as i64 - own as i64), furthest.max(ns as i64 - own as i64));
+            }
+            waking.push(drawn.wake_ns);
+        }
+        assert_eq!((nearest, furthest), (-16, 16));
+        assert!(waking.iter().all(|ns| (5_000..15_000).contains(ns)), "{waking:?}");
+        assert!(waking.iter().any(|ns| *ns < 6_000) && waking.iter().any(|ns| *ns > 14_000), "{waking:?}");
+    }
 }

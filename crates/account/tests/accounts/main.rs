@@ -1,6 +1,7 @@
 //! Where packets went, from counters as the kernel has them: one row of counters each, and any counters at all.
 
 mod any_counters;
+mod at_the_edges;
 mod beside_others;
 mod interface_counters;
 mod other_counters;

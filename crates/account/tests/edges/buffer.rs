@@ -63,3 +63,29 @@ fn packets_of_many_lengths_are_charged_as_the_one_in_the_middle() {
     }
     assert_eq!(of(&Seen::of(packets)).truesize_bytes, 1280);
 }
+
+#[test]
+fn a_buffer_that_was_full_of_as_many_as_fit_charges_each_what_it_is_charged() {
+    // Some room is left over behind the last packet that fits.
+    let watched = TargetActivity { buffer_bytes: Some(64 * 832 + 700), ..TargetActivity::default() };
+    for waiting in [64, 10] {
+        let buffer = of(&Seen::of(full_at(waiting)).watched(watched.clone()));
+        assert_eq!((buffer.packets, buffer.truesize_bytes), (64, 832));
+    }
+}
+
+/// So many packets are lost while 40 wait at a server of 40 us, and a buffer of so many was seen.
+fn what_waited(lost: u64, held: u64) -> (u64, Option<[u64; 2]>) {
+    let mut packets = super::busy(40, 40 * super::US);
+    packets.extend((0..lost).map(|n| (MS + 1 + n, None)));
+    let watched = TargetActivity { buffer_bytes: Some(held * 832), ..TargetActivity::default() };
+    let model = Seen::of(times(&packets)).watched(watched).explained().model.unwrap();
+    (model.replay.lost, model.waited)
+}
+
+#[test]
+fn what_waited_is_known_by_twenty_lost_packets_here_and_in_the_replay() {
+    assert_eq!([what_waited(20, 40), what_waited(19, 40)], [(20, Some([40, 40])), (19, None)]);
+    // A larger buffer has more wait in the replay, and lose fewer.
+    assert_eq!([what_waited(26, 46), what_waited(25, 46)], [(20, Some([40, 46])), (19, None)]);
+}

@@ -78,3 +78,36 @@ fn a_loss_a_millisecond_after_a_stall_is_its_and_one_before_is_not() {
         assert_eq!(while_stalled(at), Some(is), "{at}");
     }
 }
+
+#[test]
+fn ten_losses_of_which_nine_are_one_run_are_a_burst_if_the_others_are_together_too() {
+    // In one window of 10 ms, of which there is no second.
+    let shape = |run: usize, others: &[(u64, usize)]| {
+        let mut lost: Vec<(u64, usize)> = (0..run).map(|n| (n as u64, n)).collect();
+        lost.extend(others);
+        of(&lost, 19 * MS).shape
+    };
+    assert_eq!((shape(10, &[]), shape(9, &[])), (Shape::Bursts, Shape::Spread));
+    let beside = [(100, 50), (200, 60)];
+    assert_eq!((shape(9, &beside[..1]), shape(8, &beside)), (Shape::Bursts, Shape::Spread));
+    let apart = [(3 * MS, 50), (6 * MS, 60)];
+    assert_eq!((shape(18, &[apart[0], (3 * MS, 60)]), shape(18, &apart)), (Shape::Bursts, Shape::Spread));
+}
+
+#[test]
+fn fifty_losses_that_lie_more_evenly_than_a_fifth_of_what_chance_does_are_regular() {
+    // One in each window of 10 ms, but two in some and none in as many; the last packet of all is lost.
+    let shape = |losses: usize, uneven: usize, all: usize| {
+        let window = |n: usize| if n < 2 * uneven { n / 2 * 2 } else { n } as u64;
+        let mut lost: Vec<(u64, usize)> =
+            (0..losses).map(|n| (window(n) * 10 * MS, n + n * (all - losses) / losses)).collect();
+        lost.last_mut().unwrap().1 = all - 1;
+        let found = of(&lost, losses as u64 * 10 * MS);
+        assert_eq!(found.every, None);
+        found.shape
+    };
+    assert_eq!((shape(50, 0, 500), shape(49, 0, 500)), (Shape::Regular, Shape::Spread));
+    assert_eq!((shape(50, 0, 56), shape(50, 0, 55)), (Shape::Regular, Shape::Spread), "nearly all of them");
+    // A dispersion of 4/49, and a fifth of the packets that are kept.
+    assert_eq!((shape(50, 2, 85), shape(50, 2, 84)), (Shape::Regular, Shape::Spread));
+}

@@ -4,6 +4,7 @@ mod buffer;
 mod course;
 mod losses;
 mod one_way;
+mod own_queues;
 mod pace;
 mod queues;
 mod reasons;
@@ -12,6 +13,7 @@ mod service_times;
 mod verdicts;
 mod watched;
 
+use dropline_account::explanation::Doubts;
 use dropline_account::{AddressFamily, Bars, Device, Evidence, Explanation, Role, Space, Stack, explain};
 use dropline_trial::{LostAt, PacketTimes, TargetActivity};
 
@@ -43,6 +45,8 @@ struct Seen {
     lost_at: Option<LostAt>,
     lost: u64,
     duration_ns: u64,
+    doubts: Doubts,
+    unseen: bool,
 }
 
 impl Seen {
@@ -50,7 +54,15 @@ impl Seen {
     fn of(packets: PacketTimes) -> Self {
         let is_lost = packets.returns.is_some();
         let lost = packets.iter().filter(|packet| is_lost && packet.back_ns.is_none()).count() as u64;
-        Self { packets, watched: None, lost_at: None, lost, duration_ns: 1 }
+        Self {
+            packets,
+            watched: None,
+            lost_at: None,
+            lost,
+            duration_ns: 1,
+            doubts: Doubts::default(),
+            unseen: false,
+        }
     }
 
     fn watched(self, watched: TargetActivity) -> Self {
@@ -71,8 +83,8 @@ impl Seen {
             offered: self.packets.len() as u64,
             lost: self.lost,
             lost_at: self.lost_at.as_ref(),
-            doubts: dropline_account::explanation::Doubts::default(),
-            unseen: false,
+            doubts: self.doubts,
+            unseen: self.unseen,
             watched: self.watched.as_ref(),
             duration_ns: self.duration_ns,
             drain_ns: 1_000_000_000,

@@ -1,9 +1,10 @@
 //! Which replays are believed, and what is said of a change.
 
-use super::{MS, Seen, times};
-use dropline_account::explanation::{Lack, Model};
+use super::{MS, Seen, US, busy, times};
+use dropline_account::explanation::{Doubts, Lack, Model};
 use dropline_account::remedy::{Change, Predicted, Remedy, Verdict};
 use dropline_trial::PacketTimes;
+use dropline_trial::{Look, TargetActivity};
 
 fn model(measured: u64, lost: u64, low: u64, high: u64) -> Model {
     Model {
@@ -115,4 +116,87 @@ fn packets_a_second_are_counted_between_the_first_and_the_last() {
     };
     assert_eq!((rate(&[]), rate(&[5]), rate(&[5, 5])), (None, None, None));
     assert_eq!(rate(&[MS, 2 * MS, 5 * MS]), Some(500.0));
+}
+
+/// Packets that a full queue of 40 lost at a server of 40 us.
+fn of_waiting(places: &[(&str, u64)]) -> Seen {
+    let mut packets = busy(40, 40 * US);
+    packets.extend((0..24).map(|n| (MS + 1 + n, None)));
+    Seen::of(times(&packets)).lost_at(places)
+}
+
+#[test]
+fn only_where_most_was_lost_by_waiting_and_others_sent_nothing_there_is_something_to_change() {
+    let is_changed = |seen: Seen| !seen.explained().remedies.is_empty();
+    let beside = |netfilter| of_waiting(&[("receive_buffer", 24), ("netfilter", netfilter)]);
+    assert_eq!([23, 24].map(beside).map(is_changed), [true, false]);
+    let others = |others| Seen { doubts: Doubts { others, ..Doubts::default() }, ..beside(0) };
+    assert_eq!([0, 1].map(others).map(is_changed), [true, false]);
+}
+
+#[test]
+fn a_trial_that_lost_nothing_where_packets_wait_needs_no_replay_that_loses_as_many() {
+    let watched = TargetActivity { buffer_bytes: Some(8 * 832), ..TargetActivity::default() };
+    let found = Seen::of(times(&busy(32, 40 * US))).watched(watched).explained();
+    assert!(found.model.is_some_and(|model| model.replay.lost > 0 && !model.fits()), "{:?}", found.model);
+    assert!(!found.lacks.contains(&Lack::NotReplayed), "{:?}", found.lacks);
+}
+
+#[test]
+fn packets_of_others_are_a_lack_of_a_loss_and_of_nothing_else() {
+    let lacks = |lost, others| {
+        let seen = Seen::of(times(&[(MS, Some(2 * MS))])).lost_at(&[("receive_buffer", lost)]);
+        let seen = Seen { doubts: Doubts { others, ..Doubts::default() }, ..seen };
+        seen.explained().lacks.contains(&Lack::OthersCame)
+    };
+    assert_eq!([lacks(1, 1), lacks(0, 1), lacks(1, 0)], [true, false, false]);
+}
+
+#[test]
+fn a_program_that_took_most_of_what_was_lost_may_drop_packets_by_itself() {
+    // Ten were taken and not answered when nothing waited.
+    let mut packets = busy(32, 40 * US);
+    packets.extend((0..10).map(|n| ((100 + n) * MS, None)));
+    let look = |at_ns| Look { at_ns, drops: Some(0), ..Look::default() };
+    let watched = TargetActivity {
+        buffer_bytes: Some(256 * 832),
+        samples: vec![look(0), look(1000 * MS as i64)],
+        ..TargetActivity::default()
+    };
+    let beside = |place, lost| {
+        let places = [(place, lost), ("unexplained", 10)];
+        Seen::of(times(&packets)).watched(watched.clone()).lost_at(&places)
+    };
+    let seen = |full| beside("receive_buffer", full);
+    let lacks = |full, lack| seen(full).explained().lacks.contains(&lack);
+    assert_eq!([9, 10].map(|full| lacks(full, Lack::CountAlone)), [true, false]);
+    assert_eq!([9, 10].map(|full| lacks(full, Lack::NotReplayed)), [false, true]);
+    let by_a_rule = |lost| beside("netfilter", lost).explained().lacks.contains(&Lack::CountAlone);
+    assert_eq!([9, 10].map(by_a_rule), [true, false]);
+    let unseen = Seen { unseen: true, ..seen(9) };
+    assert_eq!((seen(9).explained().unanswered, unseen.explained().unanswered), (10, 0));
+}
+
+#[test]
+fn for_want_of_a_cpu_is_lost_what_one_would_spare_or_what_a_program_did_not_take() {
+    let mut found = Seen::of(times(&[(MS, Some(2 * MS))])).explained();
+    let of = |change| Remedy {
+        change,
+        lost: Predicted { lost: 40, low: 30, high: 50 },
+        postpones: false,
+        must_be_lost: 0,
+    };
+    (found.lost, found.lacks, found.remedies) = (100, vec![], vec![of(Change::Worker)]);
+    let mut wanted = |unanswered, lacks: &[Lack]| {
+        (found.unanswered, found.lacks) = (unanswered, lacks.to_vec());
+        found.for_want_of_a_cpu()
+    };
+    let alone = [Lack::CountAlone];
+    assert_eq!((wanted(0, &[]), wanted(0, &alone), wanted(40, &[])), (None, None, None));
+    assert_eq!(wanted(40, &alone), Some(60));
+    for change in [Change::OwnCpu, Change::NoQuota] {
+        found.remedies.push(of(change));
+        assert_eq!(found.for_want_of_a_cpu(), Some(70), "{change:?}");
+        found.remedies.pop();
+    }
 }

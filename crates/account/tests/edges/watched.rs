@@ -26,6 +26,11 @@ fn took(taken: u64) -> Step {
 /// A target at which so many packets wait at first, and 16 come in each step, the last of them at its end. The times of the
 /// first `kept` are known.
 fn target(first: u64, steps: &[Step], kept: usize) -> Option<ServerSeen> {
+    target_but(first, steps, kept, None)
+}
+
+/// The same where one of the looks, by its number, did not see what waits.
+fn target_but(first: u64, steps: &[Step], kept: usize, unseen: Option<usize>) -> Option<ServerSeen> {
     let mut packets = PacketTimes::with_room(kept, false);
     let look = |at_ns: u64, waiting: u64| Look {
         at_ns: at_ns as i64,
@@ -52,6 +57,9 @@ fn target(first: u64, steps: &[Step], kept: usize) -> Option<ServerSeen> {
             waited_ns: grown(before.waited_ns, step.waited_ns),
             ..look(at, waiting + step.beyond)
         });
+    }
+    if let Some(at) = unseen {
+        watched.samples[at].queued_bytes = None;
     }
     Seen::of(packets).watched(watched).explained().server
 }
@@ -81,6 +89,20 @@ fn what_was_dropped_was_not_taken() {
 }
 
 #[test]
+fn packets_taken_before_and_after_a_time_that_nobody_saw_are_no_run() {
+    // Eight in a millisecond, two milliseconds unseen, and sixteen in one.
+    let steps = [16, 16, 16, 8, 16, 16, 16, 16].map(took);
+    assert_eq!(service(&target_but(100, &steps, 128, Some(5)).unwrap()), (62_500.0, 0.0));
+}
+
+#[test]
+fn time_in_which_all_were_taken_or_dropped_may_be_idle() {
+    let emptied = Step { length_ns: 3 * MS, dropped: 16, ..took(16) };
+    let steps = [[took(16); 4].as_slice(), &[emptied]].concat();
+    assert_eq!(service(&seen(16, &steps)), (62_500.0, 0.0));
+}
+
+#[test]
 fn what_one_look_counts_too_much_the_next_counts_too_little() {
     // At the fourth look four packets more seem to wait than can: they are taken off the 36 that seem to be taken then.
     let steps = [
@@ -98,6 +120,9 @@ fn what_one_look_counts_too_much_the_next_counts_too_little() {
 fn looks_after_the_packets_that_were_kept_say_nothing() {
     let found = target(200, &[took(16), took(16), took(12), took(20)], 40).unwrap();
     assert_eq!(service(&found), (62_500.0, 0.0));
+    // Later it seems to take four in each: what came meanwhile is not known.
+    let steps = [[took(16); 2].as_slice(), &[took(20); 8]].concat();
+    assert_eq!(service(&target(200, &steps, 40).unwrap()), (62_500.0, 0.0));
 }
 
 #[test]
