@@ -2,9 +2,13 @@
 //! more, by itself, and named in the end. One that fails again, and any test of what is pure, fails the run.
 
 use crate::{Done, root};
+use serde_json::Value;
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, ExitStatus};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Packages whose tests meet the machine: its CPUs, sockets, network namespaces and programs.
@@ -21,85 +25,193 @@ const MEET_THE_MACHINE: [&str; 8] = [
 /// More failures than this are a defect and not the machine's.
 const MOST: usize = 5;
 
-/// A test by the words with which cargo finds it: `-p dropline --test consent`, and its name.
+/// Tests in one program, as cargo built it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Suite {
+    package: String,
+    /// The words with which cargo finds it: `-p dropline --test consent`.
+    words: String,
+    directory: PathBuf,
+    program: PathBuf,
+}
+
+/// A test that failed, and the suite that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Failed {
-    suite: String,
+    suite: Suite,
     name: String,
 }
 
-/// Runs `cargo test` with these words; the tests that failed once and passed by themselves are added to `unsteady`.
+/// Runs the tests that `cargo test` with these words has; those that failed once and passed by themselves are added to `unsteady`.
+///
+/// What meets the machine runs one suite after another. All else runs beside it, in the time that nobody else wants.
 pub(crate) fn run(words: &[&str], unsteady: &mut Vec<String>) -> Done {
-    let words = [&["test", "--locked", "--no-fail-fast"], words].concat();
-    let mut failures = Failures::default();
     let begun = Instant::now();
-    let status = heard(&words, &mut |line| failures.read(line))?;
-    crate::took(&["cargo", &words.join(" ")].join(" "), begun);
-    if status.success() {
-        return Ok(());
+    let suites = built(words)?;
+    let (meet, pure): (Vec<Suite>, Vec<Suite>) =
+        suites.into_iter().partition(|suite| MEET_THE_MACHINE.contains(&suite.package.as_str()));
+    let docs = [&["test", "--locked", "--doc"], words].concat();
+    let failures = thread::scope(|scope| {
+        let beside = || {
+            let mut failures = Failures::default();
+            for suite in &pure {
+                failures.perform(suite, &["chrt", "--idle", "0"]);
+            }
+            failures
+        };
+        let beside = thread::Builder::new().spawn_scoped(scope, beside).map_err(|why| why.to_string())?;
+        let mut failures = Failures::default();
+        for suite in &meet {
+            failures.perform(suite, &[]);
+        }
+        let others =
+            beside.join().map_err(|_| "the suites beside those that meet the machine ended in a panic")?;
+        failures.add(others);
+        Ok::<_, String>(failures)
+    })?;
+    let documented = crate::run("cargo", &docs);
+    crate::took(&["cargo", "test", &words.join(" ")].join(" "), begun);
+    if failures.all.is_empty() && !failures.is_unnamed {
+        return documented;
     }
-    let error = || Err(format!("cargo {} failed: {status}", words.join(" ")));
-    let Some(failed) = failures.of_the_machine() else { return error() };
-    let features: Vec<&str> = words.iter().skip_while(|word| **word != "--features").copied().collect();
+    let names: Vec<String> =
+        failures.all.iter().map(|Failed { suite, name }| format!("{name} ({})", suite.words)).collect();
+    let Some(failed) = failures.of_the_machine() else {
+        return Err(format!("tests failed: {}", names.join(", ")));
+    };
     for Failed { suite, name } in failed {
         eprintln!(
-            "{name} ({suite}) failed. It depends on the machine and is performed once more, by itself."
+            "{name} ({}) failed. It depends on the machine and is performed once more, by itself.",
+            suite.words
         );
-        let suite: Vec<&str> = suite.split_whitespace().collect();
-        crate::run(
-            "cargo",
-            &[&["test", "--locked"], &suite[..], &features, &["--", "--exact", &name]].concat(),
-        )?;
+        if !heard(&mut suite.command(&[], &["--exact", &name]), &mut shown)?.success() {
+            return Err(format!("{name} ({}) failed twice", suite.words));
+        }
         unsteady.push(name);
     }
-    Ok(())
+    documented
 }
 
-/// What failed, read from what cargo prints.
+/// The suites that `cargo test` with these words has, built.
+fn built(words: &[&str]) -> Result<Vec<Suite>, String> {
+    let words =
+        [&["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"], words].concat();
+    eprintln!("+ cargo {}", words.join(" "));
+    let begun = Instant::now();
+    let mut command = Command::new("cargo");
+    command.args(&words).current_dir(root()).stderr(Stdio::inherit());
+    let output = command.output().map_err(|why| format!("cargo cannot be started: {why}"))?;
+    crate::took("building the tests", begun);
+    if !output.status.success() {
+        return Err(format!("cargo {} failed: {}", words.join(" "), output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(Suite::of).collect())
+}
+
+impl Suite {
+    /// Reads a line of what cargo says that it made; `None` of all else.
+    fn of(line: &str) -> Option<Self> {
+        let made: Value = serde_json::from_str(line).ok()?;
+        let is_test = made["profile"]["test"].as_bool()?;
+        let program = made["executable"].as_str().filter(|_| is_test)?;
+        // `path+file:///…/crates/cli#dropline@0.1.0`, or `…/crates/sim#0.1.0` of one that is named as its directory is.
+        let (path, named) = made["package_id"].as_str()?.rsplit_once('#')?;
+        let package = match named.split_once('@') {
+            Some((name, _)) => name,
+            None => path.rsplit('/').next()?,
+        };
+        let (kind, name) = (made["target"]["kind"][0].as_str()?, made["target"]["name"].as_str()?);
+        let which = match kind {
+            "test" | "bin" | "example" | "bench" => format!("--{kind} {name}"),
+            _ => "--lib".into(),
+        };
+        Some(Self {
+            package: package.to_owned(),
+            words: format!("-p {package} {which}"),
+            directory: Path::new(made["manifest_path"].as_str()?).parent()?.to_owned(),
+            program: program.into(),
+        })
+    }
+
+    fn command(&self, before: &[&str], words: &[&str]) -> Command {
+        let mut all = before.iter().map(OsStr::new).chain([self.program.as_os_str()]);
+        let mut command = Command::new(all.next().expect("there is a program"));
+        command.args(all).args(words).current_dir(&self.directory).env("CARGO_MANIFEST_DIR", &self.directory);
+        command
+    }
+}
+
+/// What failed, read from what the suites print.
 #[derive(Default)]
 struct Failures {
-    /// Of the suite that runs.
-    names: Vec<String>,
     all: Vec<Failed>,
-    /// A suite failed and named no test: it was killed, or could not be built.
+    /// A suite failed and named no test: it was killed, or could not be started.
     is_unnamed: bool,
 }
 
 impl Failures {
-    fn read(&mut self, line: &str) {
-        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-            self.names.push(name.to_owned());
-        } else if let Some(suite) = line.strip_prefix("error: test failed, to rerun pass `") {
-            let suite = suite.trim_end().trim_end_matches('`');
-            self.is_unnamed |= self.names.is_empty();
-            self.all.extend(self.names.drain(..).map(|name| Failed { suite: suite.to_owned(), name }));
-        } else if line.starts_with("error: could not compile") {
-            self.is_unnamed = true;
+    /// Runs a suite by way of another program, or by itself; what it prints is shown at once, or in one piece at its end.
+    fn perform(&mut self, suite: &Suite, before: &[&str]) {
+        let title = format!("     Running {}\n", suite.words);
+        let (begun, mut names, mut kept) = (Instant::now(), Vec::new(), String::new());
+        if before.is_empty() {
+            eprint!("{title}");
         }
+        let mut hear = |line: &str| {
+            names.extend(failed_in(line).map(str::to_owned));
+            if before.is_empty() {
+                shown(line);
+            } else {
+                kept.push_str(line);
+            }
+        };
+        let status = heard(&mut suite.command(before, &[]), &mut hear);
+        if !before.is_empty() {
+            eprint!("{title}{kept}");
+        }
+        crate::took(&suite.words, begun);
+        self.ended(suite, names, status.is_ok_and(|status| status.success()));
+    }
+
+    fn ended(&mut self, suite: &Suite, names: Vec<String>, is_success: bool) {
+        self.is_unnamed |= !is_success && names.is_empty();
+        self.all.extend(names.into_iter().map(|name| Failed { suite: suite.clone(), name }));
+    }
+
+    fn add(&mut self, other: Self) {
+        self.is_unnamed |= other.is_unnamed;
+        self.all.extend(other.all);
     }
 
     /// The failures, if each may be the machine's.
     fn of_the_machine(self) -> Option<Vec<Failed>> {
-        let meets = |failed: &Failed| {
-            let package = failed.suite.strip_prefix("-p ").and_then(|rest| rest.split_whitespace().next());
-            package.is_some_and(|package| MEET_THE_MACHINE.contains(&package))
-                && !failed.suite.contains("--doc")
-        };
-        let are_few = !self.is_unnamed && self.names.is_empty() && (1..=MOST).contains(&self.all.len());
+        let meets = |failed: &Failed| MEET_THE_MACHINE.contains(&failed.suite.package.as_str());
+        let are_few = !self.is_unnamed && (1..=MOST).contains(&self.all.len());
         (are_few && self.all.iter().all(meets)).then_some(self.all)
     }
 }
 
-/// Runs cargo; what it prints is shown, and handed to `hear` line by line.
-fn heard(words: &[&str], hear: &mut dyn FnMut(&str)) -> Result<ExitStatus, String> {
-    eprintln!("+ cargo {}", words.join(" "));
-    let cannot = |why: std::io::Error| format!("cargo cannot be started: {why}");
+/// The test that a line says to have failed.
+fn failed_in(line: &str) -> Option<&str> {
+    line.trim_end().strip_prefix("test ")?.strip_suffix(" ... FAILED")
+}
+
+fn shown(line: &str) {
+    eprint!("{line}");
+}
+
+/// Runs a program; what it prints is handed to `hear` line by line.
+fn heard(command: &mut Command, hear: &mut dyn FnMut(&str)) -> Result<ExitStatus, String> {
+    let cannot = |why: std::io::Error| format!("a program cannot be started: {why}");
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
-    let mut command = Command::new("cargo");
-    command.args(words).current_dir(root()).stderr(writer.try_clone().map_err(cannot)?).stdout(writer);
-    let mut child = command.spawn().map_err(cannot)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stderr(writer.try_clone().map_err(cannot)?)
+        .stdout(writer)
+        .spawn()
+        .map_err(cannot)?;
     // Its ends of the pipe; the program keeps its own until it ends.
-    drop(command);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     let (lines, heard) = mpsc::channel();
     let read = move || {
         let mut reader = BufReader::new(reader);
@@ -110,16 +222,12 @@ fn heard(words: &[&str], hear: &mut dyn FnMut(&str)) -> Result<ExitStatus, Strin
             }
         }
     };
-    std::thread::Builder::new().spawn(read).map_err(|why| why.to_string())?;
-    // A program that a test left running may hold the pipe; cargo's own end is what counts.
+    thread::Builder::new().spawn(read).map_err(|why| why.to_string())?;
+    // A program that a test left running may hold the pipe; the suite's own end is what counts.
     let mut ended = None;
     loop {
         match heard.recv_timeout(Duration::from_secs(1)) {
-            Ok(line) => {
-                let text = String::from_utf8_lossy(&line);
-                eprint!("{text}");
-                hear(text.trim_end());
-            }
+            Ok(line) => hear(&String::from_utf8_lossy(&line)),
             Err(RecvTimeoutError::Disconnected) => return child.wait().map_err(|why| why.to_string()),
             Err(RecvTimeoutError::Timeout) => match ended {
                 Some(status) => return Ok(status),
@@ -131,34 +239,56 @@ fn heard(words: &[&str], hear: &mut dyn FnMut(&str)) -> Result<ExitStatus, Strin
 
 #[cfg(test)]
 mod tests {
-    use super::Failures;
+    use super::{Failures, Suite, failed_in};
 
-    fn failed(text: &str) -> Option<usize> {
-        let mut failures = Failures::default();
-        text.lines().for_each(|line| failures.read(line));
-        failures.of_the_machine().map(|failed| failed.len())
+    fn suite(package: &str) -> Suite {
+        let made = format!(
+            r#"{{"reason":"compiler-artifact","package_id":"path+file:///d/crates/{package}#{package}@0.1.0",
+                "manifest_path":"/d/crates/{package}/Cargo.toml","target":{{"kind":["test"],"name":"places"}},
+                "profile":{{"test":true}},"executable":"/d/target/debug/deps/places-1"}}"#
+        );
+        Suite::of(&made).unwrap()
     }
 
-    const A_PLACE: &str = "test a_place ... FAILED\n";
-
-    fn of(package: &str) -> String {
-        format!("{A_PLACE}error: test failed, to rerun pass `-p {package} --test places`\n")
+    /// How many are tried again, where so many tests of each of these failed.
+    fn again(failed: &[(&str, usize)]) -> Option<usize> {
+        let mut failures = Failures::default();
+        for (package, count) in failed {
+            failures.ended(&suite(package), vec!["a_place".into(); *count], false);
+        }
+        failures.of_the_machine().map(|failed| failed.len())
     }
 
     #[test]
     fn only_few_failures_of_what_meets_the_machine_are_tried_again() {
-        assert_eq!(failed(&of("dropline-traffic")), Some(1));
-        assert_eq!(failed(&of("dropline-traffic").repeat(5)), Some(5));
-        assert_eq!(failed(&of("dropline-traffic").repeat(6)), None, "too many");
-        assert_eq!(failed(&of("dropline-search")), None, "nothing of it depends on the machine");
-        assert_eq!(failed(&(of("dropline-traffic") + &of("dropline-stats"))), None, "one of them does not");
+        assert_eq!(again(&[("dropline-traffic", 1)]), Some(1));
+        assert_eq!(again(&[("dropline-traffic", 5)]), Some(5));
+        assert_eq!(again(&[("dropline-traffic", 4), ("dropline", 2)]), None, "too many");
+        assert_eq!(again(&[("dropline-search", 1)]), None, "nothing of it depends on the machine");
+        assert_eq!(again(&[("dropline-traffic", 1), ("dropline-stats", 1)]), None, "one of them does not");
     }
 
     #[test]
     fn what_names_no_test_is_not_tried_again() {
-        assert_eq!(failed("error: could not compile `dropline` (lib) due to 1 previous error"), None);
-        assert_eq!(failed("error: test failed, to rerun pass `-p dropline --test places`"), None, "killed");
-        assert_eq!(failed(A_PLACE), None, "cargo was killed");
-        assert_eq!(failed(""), None);
+        assert_eq!(again(&[("dropline-traffic", 0)]), None, "killed");
+        assert_eq!(
+            again(&[("dropline-traffic", 0), ("dropline-traffic", 1)]),
+            None,
+            "one of them was killed"
+        );
+        assert_eq!(again(&[]), None);
+    }
+
+    #[test]
+    fn a_suite_is_named_as_cargo_finds_it_and_its_failures_as_it_prints_them() {
+        let traffic = suite("dropline-traffic");
+        assert_eq!(traffic.words, "-p dropline-traffic --test places");
+        assert_eq!(traffic.directory.to_str(), Some("/d/crates/dropline-traffic"));
+        let plain = r#"{"package_id":"path+file:///d/xtask#0.1.0","manifest_path":"/d/xtask/Cargo.toml","executable":"/d/x",
+            "target":{"kind":["lib"],"name":"xtask"},"profile":{"test":true}}"#;
+        assert_eq!(Suite::of(plain).unwrap().words, "-p xtask --lib");
+        assert_eq!(Suite::of(&plain.replace("true", "false")), None, "it is no test");
+        assert_eq!(failed_in("test a::place ... FAILED\n"), Some("a::place"));
+        assert_eq!(failed_in("test a::place ... ok\n"), None);
     }
 }
