@@ -74,13 +74,11 @@ impl SearchSummary<'_> {
 
     fn clause(&self, index: usize, answer: &AnswerLine) -> Clause {
         let say = |before: &'static str, load: String, end: &str| Clause { before, load, end: end.into() };
-        let loads = self.loads;
+        let loads = self.loads_of(index);
         let unknown = |end: &str| say("", "an unknown load".into(), end);
         let at_least = |load: f64, end: &str| say("at least ", loads.with_unit(loads.floor(load)), end);
         let less = |load: f64, end: &str| say("less than ", loads.with_unit(loads.ceil(load)), end);
-        let between = |low: f64, high: f64, end: &str| {
-            say("between ", format!("{} and {}", loads.bare(low), loads.with_unit(high)), end)
-        };
+        let between = |low: f64, high: f64, end: &str| say("between ", loads.between(low, "and", high), end);
         let (lower, upper) = (answer.lower_pps, answer.upper_pps);
         match (&self.standings[index], (lower, upper), answer.headline_pps()) {
             (Standing::Doubted(denied), _, _) => match (denied.low_pps, denied.high_pps) {
@@ -94,7 +92,8 @@ impl SearchSummary<'_> {
                 between(low, high, "")
             }
             (standing, _, Some(headline)) if standing.settled() => {
-                say("", loads.with_unit(headline), &format!(", {}", loads.interval(lower, upper)))
+                let headline = loads.with_unit(self.stated(index, headline));
+                say("", headline, &format!(", {}", loads.interval(lower, upper)))
             }
             (Standing::AtMaximum, _, headline) => match lower.or(headline) {
                 Some(load) => at_least(load, ", the highest load allowed"),

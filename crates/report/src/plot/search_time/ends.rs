@@ -56,7 +56,7 @@ fn label_words(finding: &SearchSummary, goal: usize, narrow: bool) -> [String; 2
     let (standing, answer) = (&finding.standings[goal], &finding.answers[goal]);
     let value = finding.headline(goal, !narrow).unwrap_or_else(|| "unknown".into());
     if standing.settled() {
-        return [value, finding.loads.interval(answer.lower_pps, answer.upper_pps)];
+        return [value, finding.loads_of(goal).interval(answer.lower_pps, answer.upper_pps)];
     }
     let none = match standing {
         // As long as a sentence.
