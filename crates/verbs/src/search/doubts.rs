@@ -1,8 +1,12 @@
 //! Doubts about the trials of a search, as its answer says them: each kind once.
 
 use dropline_record::{AnswerLine, CaveatLine, LoadUnit, Record, TrialLine};
+use dropline_trial::caveat::OF_SEARCH;
 use dropline_trial::number_of;
 use dropline_trial::{Caveat, Rate};
+
+/// The code of what a program says in words alone.
+const PROGRAM: &str = "program";
 
 /// A load in words, in the unit of what it counts
 pub fn load_in(load: impl std::fmt::Display, load_unit: LoadUnit) -> String {
@@ -44,13 +48,18 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
             true => " (no answer rests on them)",
             false => "",
         };
+        // What only a search can say of its trials, the program that performed one of them says of that one alone.
+        let (kept, named) = match OF_SEARCH.contains(&code) {
+            true => (PROGRAM, format!("the program that performed it says {code}: ")),
+            false => (code, String::new()),
+        };
         let text = format!(
-            "{count} of {}, as in trial {} at {load}: {}{again}",
+            "{count} of {}, as in trial {} at {load}: {named}{}{again}",
             number_of(all, "trial"),
             line.number,
             caveat.text
         );
-        Some(CaveatLine::said(code, text))
+        Some(CaveatLine::said(kept, text))
     };
     codes.into_iter().filter_map(said).collect()
 }
@@ -163,6 +172,30 @@ mod tests {
         record.trials[0].caveats = vec![CaveatLine::said("few_slices", "our card was warm")];
         let [said] = of_trials(&record).try_into().unwrap();
         assert!(said.text.contains("our card was warm"), "{}", said.text);
+    }
+
+    #[test]
+    fn what_only_a_search_can_say_is_of_one_trial_where_its_program_says_it() {
+        for code in OF_SEARCH {
+            let mut record = kept();
+            let text = include_str!("../../../record/tests/records/dropline-1.jsonl");
+            record.result = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+            record.result.as_mut().unwrap().caveats.clear();
+            for line in &mut record.trials {
+                line.caveats = Vec::new();
+            }
+            let stated = |record: &Record| dropline_report::said(record);
+            let before = stated(&record);
+            record.trials[1].caveats = vec![CaveatLine::said(code, "our card was warm")];
+            let said = of_trials(&record);
+            let [only] = said.as_slice() else { panic!("{said:?}") };
+            assert!(
+                only.code == PROGRAM && only.text.ends_with(&format!("says {code}: our card was warm")),
+                "{only:?}"
+            );
+            record.result.as_mut().unwrap().caveats = said;
+            assert_eq!(stated(&record), before, "{code} became the headline of a search");
+        }
     }
 
     #[test]
