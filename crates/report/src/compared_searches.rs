@@ -77,6 +77,9 @@ fn excludes_none(line: &MovedLine) -> bool {
 /// `9.1 % less than A`.
 fn moved(line: &MovedLine) -> String {
     let less_or_more = |ratio: f64| {
+        if ratio >= MANY {
+            return format!("{} times as much as A", change_of(line, ratio).trim_start_matches('×'));
+        }
         let word = if ratio < 1.0 { "less" } else { "more" };
         format!("{} {word} than A", change_of(line, ratio).trim_start_matches(['+', '\u{2212}']))
     };
@@ -93,7 +96,10 @@ fn moved_by(line: &MovedLine, compared: &ComparedSearches) -> String {
         _ => ("fell", line.of_b.upper_pps.map(less), line.high),
     };
     let to = to.map_or_else(String::new, |to| format!(" to {to}"));
-    let least = |ratio: f64| format!(", by at least {}{JOIN}%", low((ratio - 1.0).abs() * 100.0));
+    let least = |ratio: f64| match ratio >= MANY {
+        true => format!(", {} or more", times(ratio, f64::floor)),
+        false => format!(", by at least {}{JOIN}%", low((ratio - 1.0).abs() * 100.0)),
+    };
     let by = by.map_or_else(String::new, least);
     format!("the limit for {} {how}{to}{by}", goal(line))
 }
@@ -117,8 +123,20 @@ pub(crate) fn change(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "unknown".into(), |ratio| in_three(ratio, |change| change))
 }
 
+/// From here on a limit is so many times the other, and no per cent more.
+const MANY: f64 = 10.0;
+
+/// `×138 000`.
+fn times(ratio: f64, round: fn(f64) -> f64) -> String {
+    let coarse = 10f64.powf(ratio.log10().floor() - 2.0);
+    format!("×{}", three(rounded(ratio / coarse, 0, round).round() * coarse))
+}
+
 /// The same in three digits, rounded in one direction.
 pub(crate) fn in_three(ratio: f64, round: fn(f64) -> f64) -> String {
+    if ratio >= MANY {
+        return times(ratio, round);
+    }
     let change = (ratio - 1.0) * 100.0;
     let value = three(rounded(change, decimals_of(change, 3), round));
     format!("{}{value}{JOIN}%", if ratio > 1.0 { "+" } else { "" })
@@ -136,7 +154,8 @@ fn change_of(line: &MovedLine, ratio: f64) -> String {
 
 /// The same, rounded in one direction.
 fn change_to(line: &MovedLine, ratio: f64, round: fn(f64) -> f64) -> String {
-    let Some((low, high)) = line.low.zip(line.high).filter(|(low, high)| high > low) else {
+    let ends = line.low.zip(line.high).filter(|(low, high)| high > low && *high < MANY);
+    let Some((low, high)) = ends else {
         return in_three(ratio, round);
     };
     let decimals = (-((high - low) * 10.0).log10()).ceil().clamp(0.0, 4.0) as usize;

@@ -174,6 +174,17 @@ impl Loads {
         Self { decimals: self.decimals.max((fine.max(0.0) as usize).min(self.decimals + 1)), ..self }
     }
 
+    /// The same unit, with as many decimals, three more at most, as make loads that differ look different.
+    pub(crate) fn telling(self, loads: impl IntoIterator<Item = f64>) -> Self {
+        let mut loads: Vec<f64> = loads.into_iter().filter(|load| load.is_finite()).collect();
+        loads.sort_by(f64::total_cmp);
+        loads.dedup();
+        let finer = |more: usize| Self { decimals: self.decimals + more, ..self };
+        let tells =
+            |loads_as: &Self| loads.windows(2).all(|pair| loads_as.bare(pair[0]) != loads_as.bare(pair[1]));
+        (0..3).map(finer).find(tells).unwrap_or_else(|| finer(3))
+    }
+
     /// Times in nanoseconds, of which this is the highest.
     pub(crate) fn of_times(highest: f64) -> Self {
         let (scale, unit) = scale_of_time(highest);

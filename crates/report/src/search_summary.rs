@@ -119,7 +119,9 @@ impl<'a> SearchSummary<'a> {
 
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
-        if !self.standings.iter().any(Standing::settled) {
+        let has_end = |answer: &AnswerLine| answer.lower_pps.is_some() || answer.upper_pps.is_some();
+        let mut each = self.standings.iter().zip(&self.answers);
+        if !each.any(|(standing, answer)| standing.settled() && has_end(answer)) {
             return format!("{}.", sentence_case(&self.cost_and_end()));
         }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {

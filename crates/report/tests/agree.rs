@@ -350,3 +350,41 @@ fn the_range_and_the_words_of_a_doubted_row_do_not_deny_each_other() {
     let said = plain(&compared_searches_text(&compared, style));
     assert!(said.contains("perhaps by less than 2 %"), "{said}");
 }
+
+#[test]
+fn a_limit_that_is_many_times_the_other_is_told_so_and_not_in_millions_of_per_cent() {
+    let mut compared = made::moved();
+    compared.verdict = VerdictWord::Improved;
+    let line = &mut compared.goals[0];
+    (line.verdict, line.ratio, line.low, line.high) =
+        (VerdictWord::Improved, Some(138_514.49), Some(122_415.7), Some(166_860.2));
+    let said = plain(&compared_searches_text(&compared, Style { width: 400, ..Style::default() }));
+    assert!(said.contains("B takes 139 000 times as much as A for no loss"), "{said}");
+    assert!(said.contains("×139 000") && said.contains("[×122 000, ×167 000]"), "{said}");
+}
+
+#[test]
+fn one_interval_of_two_limits_is_said_to_be_of_both() {
+    let mut record = ending([(Some(5_340_000.0), Some(5_700_000.0)); 2]);
+    record.result.as_mut().unwrap().goals[1].median_pps = Some(5_630_000.0);
+    let said = plain(&line(&record));
+    assert!(said.contains("5.63 Mpps with at most 0.5 % loss, both in [5.34, 5.70]"), "{said}");
+    let own = plain(&line(&ending([
+        (Some(5_340_000.0), Some(5_700_000.0)),
+        (Some(5_340_000.0), Some(5_800_000.0)),
+    ])));
+    assert!(!own.contains("both in"), "{own}");
+}
+
+#[test]
+fn markdown_names_every_goal_of_which_the_same_is_said_and_groups_thousands() {
+    let mut record = ending([(Some(800_000.0), None); 2]);
+    for answer in &mut record.result.as_mut().unwrap().goals {
+        (answer.result, answer.level) = (ResultWord::AtMaximum, None);
+    }
+    let caveat = CaveatLine::said("x", "the generator offered 800000 of 10000000 packets");
+    record.result.as_mut().unwrap().caveats = vec![caveat];
+    let said = markdown(std::slice::from_ref(&record));
+    assert!(said.contains("- **!** no loss and 0.5 % loss: limit not reached: "), "{said}");
+    assert!(!said.contains("both goals") && said.contains("800 000 of 10 000 000 packets"), "{said}");
+}

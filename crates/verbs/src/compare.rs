@@ -20,7 +20,7 @@ use dropline_record::compared::{
     TailMassLine, WidthLine,
 };
 use dropline_record::fit::CellLine;
-use dropline_record::{CaveatLine, Compared, Count, Header};
+use dropline_record::{CaveatLine, Compared, Count, Header, Record};
 use dropline_stats::compare::{Answer, Comparison, Design, Questions, Shift, WidthRatio, shifts};
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Counted, Meaning};
@@ -105,6 +105,11 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Comparable, Failure> {
             ))
         }
     }
+}
+
+/// Whether the two targets of a record of turns differ; `None` where it has no turns of both.
+pub fn of_turns(record: &Record, name: &str) -> Option<Compared> {
+    Some(compare(&side::turns(record, name).ok()?, &Questions::default()))
 }
 
 /// Compares B with A.

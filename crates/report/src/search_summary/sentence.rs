@@ -36,6 +36,11 @@ impl SearchSummary<'_> {
         // One answer to all goals is said once.
         let is_one = clauses.len() > 1 && clauses.iter().all(|clause| clause.is_as(&clauses[0]));
         let last = clauses.len() - 1;
+        let each = match clauses.len() {
+            1 => "",
+            2 => "both ",
+            _ => "all ",
+        };
         let mut pieces = Vec::new();
         let mut text = String::from(verb);
         for (index, clause) in clauses.into_iter().enumerate() {
@@ -54,8 +59,13 @@ impl SearchSummary<'_> {
             pieces.push(Piece { text: std::mem::take(&mut text), goal: None });
             pieces.push(Piece { text: clause.load, goal: Some(index) });
             text = format!(" {}", loss_words(&self.answers[index].goal));
-            if index == last || !shared && !is_one {
-                text.push_str(&clause.end);
+            match clause.end.strip_prefix(", [") {
+                // One interval of several limits is no oversight.
+                Some(ends) if index == last && shared && !is_one && index > 0 => {
+                    text.push_str(&format!(", {each}in [{ends}"));
+                }
+                _ if index == last || !shared && !is_one => text.push_str(&clause.end),
+                _ => {}
             }
         }
         let mut whys: Vec<&str> = Vec::new();

@@ -84,7 +84,7 @@ fn peaks(modes: &[ComparedModeLine]) -> String {
 }
 
 /// A row a question.
-fn questions_table(compared: &Compared) -> Columns {
+pub(crate) fn questions_table(compared: &Compared) -> Columns {
     let asked = [typical(compared), high(compared), tail(compared)].into_iter().chain(loss(compared));
     let rows = asked.map(|row| {
         let ink = match row.verdict {
