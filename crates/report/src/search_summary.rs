@@ -447,7 +447,7 @@ impl<'a> SearchSummary<'a> {
             (lower, upper) => format!("{} {}", self.loads.interval(lower, upper), self.loads.unit),
         };
         let throughput = certified.conditional_throughput_pps.map_or_else(String::new, |load| {
-            format!(", conditional throughput {}", self.loads.with_unit(load))
+            format!(", conditional throughput {}", self.loads.with_unit(self.loads.floor(load)))
         });
         Some(format!("{word}, {bounds}{throughput}"))
     }

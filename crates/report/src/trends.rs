@@ -235,7 +235,12 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
     let before: String = before
         .into_iter()
         .chain(first.map(|segment| segment.level))
-        .map(|level| format!("; before that {}", loads_of(series, level, level).with_unit(level)))
+        .map(|level| {
+            // As fine as the step between both.
+            let [low, high] = [level.min(last.level), level.max(last.level)];
+            let loads = loads_of(series, high - (high - low) / 10.0, high);
+            format!("; before that {}", loads.with_unit(level))
+        })
         .collect();
     let nights = match all {
         0 | 1 => String::new(),

@@ -363,8 +363,9 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
             ),
         );
     } else if found.design == Design::Whole {
-        let limit = found.deff_limit.map_or(String::new(), |limit| {
-            format!(": the verdict holds as long as they vary less than {limit:.1} times as much")
+        let limit = found.deff_limit.map_or(String::new(), |limit| match limit < 10.0 {
+            true => format!(": the verdict holds as long as they vary less than {limit:.1} times as much"),
+            false => ": the verdict holds even if they vary ten times as much".to_owned(),
         });
         let why = match pair.neighbours {
             Neighbours::Independent => "events are as alike with their neighbours as in another order",
