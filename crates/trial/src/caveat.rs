@@ -217,7 +217,7 @@ pub enum Caveat {
         /// How many.
         packets: u64,
     },
-    /// The program that performed the trial told the delays of a part of the replies: the others came, and have none.
+    /// The program that performed the trial gave the delays of a part of the replies: the others came, and have none.
     DelaysOfPart {
         /// How many have a delay.
         known: u64,

@@ -222,7 +222,7 @@ impl fmt::Display for Caveat {
             }
             Self::DelaysOfPart { known, replies } => write!(
                 f,
-                "the program told the delay of {known} of {}: percentiles are of these, and a goal of delay takes as \
+                "the program gave the delay of {known} of {}: percentiles are of these, and a goal of delay takes as \
                  large a share of the others to be late as of these",
                 number_of(*replies, "reply")
             ),
