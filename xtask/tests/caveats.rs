@@ -73,25 +73,41 @@ fn every_caveat_has_a_row_that_says_what_to_do() {
 }
 
 /// Where caveats are sorted by their codes, and the name of each list.
-const SORTED: [(&str, &str); 3] = [
+const SORTED: [(&str, &str); 4] = [
+    ("crates/trial/src/caveat.rs", "OF_SEARCH"),
     ("crates/trial/src/caveat.rs", "DISTURBING"),
     ("crates/trial/src/caveat.rs", "INVALIDATING"),
     ("crates/report/src/denial.rs", "DENIALS"),
 ];
 
+/// The codes of such a list.
+fn entries(file: &str, list: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
+    let (_, list_on) = text.split_once(&format!("const {list}: [")).unwrap();
+    let entries = list_on.split_once("= [").unwrap().1.split("\n];").next().unwrap();
+    let entries: Vec<&str> = match entries.contains("code: ") {
+        true => entries.split("code: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect(),
+        false => entries.split('"').skip(1).step_by(2).collect(),
+    };
+    entries.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_caveat_of_a_search_is_in_the_table_of_a_searchs_answer_and_every_row_of_it_is_one() {
+    let page = std::fs::read_to_string(root().join("docs/reference/caveats.md")).unwrap();
+    let table = page.split_once("## A search's answer").unwrap().1.split("\n## ").next().unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let (file, list) = SORTED[0];
+    assert_eq!(rows.map(str::to_owned).collect::<BTreeSet<_>>(), entries(file, list).into_iter().collect());
+}
+
 #[test]
 fn a_caveat_that_is_sorted_by_its_code_can_be_said() {
     let said = codes();
     for (file, list) in SORTED {
-        let text = std::fs::read_to_string(root().join(file)).unwrap();
-        let (_, list_on) = text.split_once(&format!("const {list}: [")).unwrap();
-        let entries = list_on.split_once("= [").unwrap().1.split("\n];").next().unwrap();
-        let entries: Vec<&str> = match entries.contains("code: ") {
-            true => entries.split("code: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect(),
-            false => entries.split('"').skip(1).step_by(2).collect(),
-        };
+        let entries = entries(file, list);
         assert!(entries.len() > 5, "{list}: only {entries:?} were found: the check reads nothing");
-        let strange: Vec<_> = entries.iter().filter(|code| !said.contains(**code)).collect();
+        let strange: Vec<_> = entries.iter().filter(|code| !said.contains(*code)).collect();
         assert!(strange.is_empty(), "{list} of {file} names what no caveat is called: {strange:?}");
     }
 }

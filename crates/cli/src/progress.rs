@@ -275,12 +275,20 @@ fn interval(bounds: &BoundsLine) -> String {
     };
     let decimals =
         decimals(bounds.lower_pps.map(|pps| pps / scale.0), bounds.upper_pps.map(|pps| pps / scale.0));
-    let end = |pps: Option<f64>, valid: bool| match pps {
-        Some(pps) => format!("{:.decimals$}{}", pps / scale.0, if valid { "" } else { "?" }),
+    let step = 10f64.powi(decimals as i32);
+    // Outwards, as the answer will state them; what was typed in these digits is itself.
+    let end = |pps: Option<f64>, valid: bool, outwards: f64| match pps {
+        Some(pps) => {
+            let steps = pps / scale.0 * step;
+            let near = steps.round();
+            let steps =
+                if (steps - near).abs() < 1e-6 * near.max(1.0) { near } else { (steps + outwards).round() };
+            format!("{:.decimals$}{}", steps / step, if valid { "" } else { "?" })
+        }
         None => "…".into(),
     };
-    let (lower, upper) =
-        (end(bounds.lower_pps, bounds.lower_valid), end(bounds.upper_pps, bounds.upper_valid));
+    let lower = end(bounds.lower_pps, bounds.lower_valid, -0.5);
+    let upper = end(bounds.upper_pps, bounds.upper_valid, 0.5);
     if bounds.lower_pps.or(bounds.upper_pps).is_none() {
         return format!("[{lower}, {upper}]");
     }
@@ -374,7 +382,7 @@ mod tests {
         );
         assert_eq!(interval(&bounds), "[0.001, 1.000?] Mpps");
         let near = BoundsLine { lower_pps: Some(8.3986e6), upper_pps: Some(8.4222e6), ..bounds };
-        assert_eq!(interval(&near), "[8.399, 8.422?] Mpps");
+        assert_eq!(interval(&near), "[8.398, 8.423?] Mpps", "each end outwards");
         assert_eq!(interval(&BoundsLine::default()), "[…, …]");
     }
 }

@@ -117,3 +117,16 @@ fn turns_of_what_has_no_delays_end_with_the_first_and_say_what_can_be_compared()
     );
     assert_eq!(bench.read("ab.jsonl").matches("\"line\":\"trial\"").count(), 1);
 }
+
+#[test]
+fn a_record_of_turns_has_its_verdict_in_markdown_too() {
+    let bench = Bench::new();
+    let words =
+        ["compare", "--abba", "sim:queue", "sim:queue?capacity=20kpps", "--load=10kpps", "--duration=4s"];
+    let ended = bench.run(&[&words[..], &["-q", "-o", "turns.jsonl"]].concat());
+    let verdict = ended.text.split_whitespace().next().expect("a verdict").trim_end_matches(':').to_owned();
+    let said = bench.done(&["report", "turns.jsonl", "--markdown"]).text;
+    assert!(said.starts_with(&format!("**{verdict}")), "{verdict}: {said}");
+    assert!(said.contains("| trial 1, A, sim:queue |"), "{said}");
+    assert!(!said.contains("Whether they differ is said by"), "{said}");
+}

@@ -308,6 +308,27 @@ fn a_scenario_with_an_unknown_key_shows_its_line() {
 }
 
 #[test]
+fn explain_sends_nobody_in_a_circle_who_has_a_target_whose_packets_are_never_kept() {
+    let bench = Bench::new();
+    bench.done(&["search", "sim:hard", "--algorithm=binary", "-q", "-o", "s.jsonl"]);
+    bench.done(&["trial", "sim:hard", "--load", "10Mpps", "--duration", "1s", "-q", "-o", "t.jsonl"]);
+    for (target, ask) in [
+        ("exec:python3 x.py", "ask that program"),
+        ("http://127.0.0.1:9/", "the server logged"),
+        ("wakeup:", ""),
+    ] {
+        for file in ["s.jsonl", "t.jsonl"] {
+            let text = std::fs::read_to_string(bench.path(file)).unwrap().replace("sim:hard", target);
+            bench.write("edited.jsonl", &text);
+            let error = bench.run(&["explain", "edited.jsonl"]);
+            assert!(error.code == Some(4) && error.errors.contains(ask), "{target}: {}", error.errors);
+            assert!(error.errors.contains("dropline report edited.jsonl"), "{target}: {}", error.errors);
+            assert!(!error.errors.contains("dropline trial"), "{target}: {}", error.errors);
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_explained_says_how_it_could() {
     let bench = Bench::new();
     bench.done(&["trial", "sim:hard", "--load", "10Mpps", "--duration", "1s", "-q", "-o", "r.jsonl"]);

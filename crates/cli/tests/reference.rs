@@ -6,7 +6,7 @@
 mod command;
 
 use command::Bench;
-use dropline_trial::caveat::{DISTURBING, INVALIDATING};
+use dropline_trial::caveat::{DISTURBING, INVALIDATING, OF_SEARCH};
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -217,6 +217,7 @@ fn made(name: &str) -> String {
         "answers" => answers(),
         "invalidating" => codes(INVALIDATING),
         "spoiling" => codes(DISTURBING.into_iter().filter(|code| INVALIDATING.contains(code))),
+        "of a search" => codes(OF_SEARCH),
         "denying" => codes(dropline_report::denying()),
         "targets" => fenced(targets().trim_end()),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),

@@ -43,6 +43,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         ClockStepped { steps, largest_ns }
         StampsMissing { packets }
         DelayUnknown { packets }
+        DelaysOfPart { known, replies }
         FewSlices { slices, wanted }
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }

@@ -203,7 +203,6 @@ pub(crate) fn of_several(records: &[Record], groups: &SearchGroups) -> Vec<Piece
     let Some(first) = groups.lines.first() else {
         return vec![plain(of_single_trials(records))];
     };
-    let loads = groups.loads;
     let verb = if first.forwarded { "it forwards" } else { "it takes" };
     let mut pieces = vec![plain(format!("{} {verb} ", prose::sentence_case(&first.loss)))];
     let lines: Vec<&Line> = groups.lines.iter().filter(|line| line.goal == first.goal).collect();
@@ -211,8 +210,10 @@ pub(crate) fn of_several(records: &[Record], groups: &SearchGroups) -> Vec<Piece
         if index > 0 {
             pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));
         }
+        let loads = line.loads;
         let known = || line.headline.median.map(|load| loads.with_unit(load));
-        let load = line.stated.clone().or_else(known).unwrap_or_else(|| "an unknown load".into());
+        let finds = line.stated.as_ref().map(|stated| stated.finds.clone());
+        let load = finds.or_else(known).unwrap_or_else(|| "an unknown load".into());
         pieces.push(Piece { text: load, goal: Some(line.ink) });
         let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
         let spread = match (line.searches, line.headline.min, line.headline.max) {

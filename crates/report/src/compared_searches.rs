@@ -1,6 +1,6 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
-use crate::number::{JOIN, Loads, fixed, percent, three};
+use crate::number::{JOIN, Loads, decimals_of, fixed, low, percent, rounded, three};
 use crate::search_summary::{goal_words, limit_words};
 use crate::verdict;
 use dropline_record::{
@@ -25,7 +25,7 @@ fn story(compared: &ComparedSearches) -> String {
         .map(|line| format!("{} for {}", moved(line), goal(line)))
         .collect();
     let takes = (!known.is_empty()).then(|| format!("B takes {}", known.join(", ")));
-    let bounded = found().filter(|line| line.ratio.is_none()).map(|line| moved_by(line, loads(compared)));
+    let bounded = found().filter(|line| line.ratio.is_none()).map(|line| moved_by(line, compared));
     let found: Vec<String> = takes.into_iter().chain(bounded).collect();
     match (found.is_empty(), compared.verdict) {
         (false, _) => found.join("; "),
@@ -77,23 +77,30 @@ fn excludes_none(line: &MovedLine) -> bool {
 /// `9.1 % less than A`.
 fn moved(line: &MovedLine) -> String {
     let less_or_more = |ratio: f64| {
+        if ratio >= MANY {
+            return format!("{} times as much as A", change_of(line, ratio).trim_start_matches('×'));
+        }
         let word = if ratio < 1.0 { "less" } else { "more" };
         format!("{} {word} than A", change_of(line, ratio).trim_start_matches(['+', '\u{2212}']))
     };
     line.ratio.map_or_else(String::new, less_or_more)
 }
 
-/// `the limit for no loss fell to at most 1.000 kpps, by at least 98 %`: a limit that is beyond the loads that were tried.
-fn moved_by(line: &MovedLine, loads: Loads) -> String {
-    let with_unit = |load: f64| loads.with_unit(load);
+/// `the limit for no loss fell to less than 1.000 kpps, by at least 98 %`: a limit that is beyond the loads that were tried.
+fn moved_by(line: &MovedLine, compared: &ComparedSearches) -> String {
+    let loads = loads(compared).as_fine_as(compared.load_unit, &line.of_b);
+    let at_least = |load: f64| format!("at least {}", loads.with_unit(loads.floor(load)));
+    let less = |load: f64| format!("less than {}", loads.with_unit(loads.ceil(load)));
     let (how, to, by) = match line.verdict {
-        VerdictWord::Improved => {
-            ("rose", line.of_b.lower_pps.map(|load| format!("at least {}", with_unit(load))), line.low)
-        }
-        _ => ("fell", line.of_b.upper_pps.map(|load| format!("at most {}", with_unit(load))), line.high),
+        VerdictWord::Improved => ("rose", line.of_b.lower_pps.map(at_least), line.low),
+        _ => ("fell", line.of_b.upper_pps.map(less), line.high),
     };
     let to = to.map_or_else(String::new, |to| format!(" to {to}"));
-    let by = by.map_or_else(String::new, |ratio| format!(", by at least {}", percent((ratio - 1.0).abs())));
+    let least = |ratio: f64| match ratio >= MANY {
+        true => format!(", {} or more", times(ratio, f64::floor)),
+        false => format!(", by at least {}{JOIN}%", low((ratio - 1.0).abs() * 100.0)),
+    };
+    let by = by.map_or_else(String::new, least);
     format!("the limit for {} {how}{to}{by}", goal(line))
 }
 
@@ -113,11 +120,26 @@ pub(crate) fn goal(line: &MovedLine) -> String {
 
 /// `−9.1 %`: the change that a ratio is.
 pub(crate) fn change(ratio: Option<f64>) -> String {
-    let signed = |ratio: f64| {
-        let sign = if ratio > 1.0 { "+" } else { "" };
-        format!("{sign}{}{JOIN}%", three((ratio - 1.0) * 100.0))
-    };
-    ratio.map_or_else(|| "unknown".into(), signed)
+    ratio.map_or_else(|| "unknown".into(), |ratio| in_three(ratio, |change| change))
+}
+
+/// From here on a limit is so many times the other, and no per cent more.
+const MANY: f64 = 10.0;
+
+/// `×138 000`.
+fn times(ratio: f64, round: fn(f64) -> f64) -> String {
+    let coarse = 10f64.powf(ratio.log10().floor() - 2.0);
+    format!("×{}", three(rounded(ratio / coarse, 0, round).round() * coarse))
+}
+
+/// The same in three digits, rounded in one direction.
+pub(crate) fn in_three(ratio: f64, round: fn(f64) -> f64) -> String {
+    if ratio >= MANY {
+        return times(ratio, round);
+    }
+    let change = (ratio - 1.0) * 100.0;
+    let value = three(rounded(change, decimals_of(change, 3), round));
+    format!("{}{value}{JOIN}%", if ratio > 1.0 { "+" } else { "" })
 }
 
 /// What became of a limit, in digits that its interval supports.
@@ -127,34 +149,51 @@ pub(crate) fn told(line: &MovedLine) -> String {
 
 /// A change in digits that the interval supports: ten units of the last one at least from end to end.
 fn change_of(line: &MovedLine, ratio: f64) -> String {
-    let Some((low, high)) = line.low.zip(line.high).filter(|(low, high)| high > low) else {
-        return change(Some(ratio));
+    change_to(line, ratio, |change| change)
+}
+
+/// The same, rounded in one direction.
+fn change_to(line: &MovedLine, ratio: f64, round: fn(f64) -> f64) -> String {
+    let ends = line.low.zip(line.high).filter(|(low, high)| high > low && *high < MANY);
+    let Some((low, high)) = ends else {
+        return in_three(ratio, round);
     };
     let decimals = (-((high - low) * 10.0).log10()).ceil().clamp(0.0, 4.0) as usize;
-    let value = fixed((ratio - 1.0) * 100.0, decimals);
+    let value = fixed(rounded((ratio - 1.0) * 100.0, decimals, round), decimals);
     let is_zero = value.chars().all(|sign| matches!(sign, '0' | '.'));
     format!("{}{value}{JOIN}%", if ratio > 1.0 && !is_zero { "+" } else { "" })
 }
 
-/// `[−11.6 %, −6.4 %]`, or the one end that is known.
+/// `[−11.6 %, −6.4 %]`, or the one end that is known: each rounded outwards.
 pub(crate) fn interval(line: &MovedLine) -> String {
-    let end = |ratio: f64| change_of(line, ratio);
-    match (line.low, line.high) {
-        (Some(low), Some(high)) => format!("[{}, {}]", end(low), end(high)),
-        (Some(low), None) => format!("{} or more", end(low)),
-        (None, Some(high)) => format!("{} or less", end(high)),
+    let [low, high] = [(line.low, f64::floor as fn(f64) -> f64), (line.high, f64::ceil)]
+        .map(|(end, round)| end.map(|ratio| change_to(line, ratio, round)));
+    match (low, high) {
+        (Some(low), Some(high)) => format!("[{low}, {high}]"),
+        (Some(low), None) => format!("{low} or more"),
+        (None, Some(high)) => format!("{high} or less"),
         (None, None) => "not bounded".into(),
     }
 }
+
+const AT_RANDOM: &str = "of several goals one moves as far at random";
 
 /// What an undecided goal still allows, or why what was found does not matter.
 pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
     let effect = percent(smallest_effect);
     let zone = 1.0 + smallest_effect;
     let beyond = line.low.is_some_and(|low| low > zone) || line.high.is_some_and(|high| high * zone < 1.0);
+    let is_open_below = |open: Option<OpenLine>| open.is_some_and(|open| open.low_pps.is_none());
+    let bears_nothing = is_open_below(line.open_a) || is_open_below(line.open_b);
     let others = line.of_a.about_others().or_else(|| line.of_b.about_others());
     match (line.verdict, line.low, line.high) {
         _ if line.doubted.is_some() => line.doubted.as_ref().map(|doubted| match excludes_none(line) {
+            true if bears_nothing => {
+                format!(
+                    "{doubted}; no trial met the goal since, so the range is of what failed, not of a limit"
+                )
+            }
+            true if beyond => format!("{doubted}; by itself what its trials leave open moved; {AT_RANDOM}"),
             true => format!("{doubted}; what its trials leave open moved, but perhaps by less than {effect}"),
             false => doubted.clone(),
         }),
@@ -163,14 +202,16 @@ pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
             others.map(|others| format!("an answer is about {others}, and not about the target"))
         }
         (VerdictWord::NoEvidence, _, _) if beyond => {
-            Some("by itself it would have moved; of several goals one moves as far at random".into())
+            Some(format!("by itself it would have moved; {AT_RANDOM}"))
         }
         (VerdictWord::NoEvidence, _, _) if excludes_none(line) => {
             Some(format!("it moved, but perhaps by less than {effect}"))
         }
-        (VerdictWord::NoEvidence, Some(low), Some(high)) => {
-            Some(format!("it could be {} to {}", change_of(line, low), change_of(line, high)))
-        }
+        (VerdictWord::NoEvidence, Some(low), Some(high)) => Some(format!(
+            "it could be {} to {}",
+            change_to(line, low, f64::floor),
+            change_to(line, high, f64::ceil)
+        )),
         _ => None,
     }
 }
@@ -211,24 +252,26 @@ pub(crate) fn loads(compared: &ComparedSearches) -> Loads {
 }
 
 /// `8.33 [8.24, 8.42]`; what is beyond the loads that were tried has one end, and of a doubted one there are those
-/// between which it is open.
-pub(crate) fn limit(answer: &AnswerLine, open: Option<OpenLine>, loads: Loads) -> String {
+/// between which it is open. Its unit is that of the column, or stands behind it.
+pub(crate) fn limit(answer: &AnswerLine, open: Option<OpenLine>, compared: &ComparedSearches) -> String {
     let ends = open.map_or((answer.lower_pps, answer.upper_pps), |open| (open.low_pps, open.high_pps));
     // As many digits as its own search shows.
-    let loads = loads.as_fine_as(answer);
-    match ends {
-        (Some(low), Some(high)) if open.is_some() => {
-            format!("doubted, {} to {}", loads.bare(low), loads.bare(high))
-        }
-        (Some(lower), None) => format!("≥{JOIN}{}", loads.bare(lower)),
-        (None, Some(upper)) => format!("≤{JOIN}{}", loads.bare(upper)),
-        (None, None) => "unknown".into(),
-        ends => {
+    let common = loads(compared);
+    let loads = common.as_fine_as(compared.load_unit, answer);
+    let (low, high) =
+        (ends.0.map(|low| loads.bare(loads.floor(low))), ends.1.map(|high| loads.bare(loads.ceil(high))));
+    let words = match (low, high) {
+        (Some(low), Some(high)) if open.is_some() => format!("doubted, {low} to {high}"),
+        (Some(low), None) => format!("≥{JOIN}{low}"),
+        (None, Some(high)) => format!("<{JOIN}{high}"),
+        (None, None) => return "unknown".into(),
+        (Some(low), Some(high)) => {
             let headline =
                 answer.median_pps.map_or_else(String::new, |load| format!("{} ", loads.bare(load)));
-            format!("{headline}{}", loads.interval(ends.0, ends.1))
+            format!("{headline}[{low}, {high}]")
         }
-    }
+    };
+    if loads.unit == common.unit { words } else { format!("{words}{JOIN}{}", loads.unit) }
 }
 
 /// How often the intervals hold the true value, where they say.

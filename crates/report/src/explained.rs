@@ -233,7 +233,7 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     let each = found.lost_at.iter().flatten().map(|(place, packets)| (place.as_str(), *packets));
     facts.extend(dropline_record::path_words(each, count).map(|words| ("path", words)));
     facts.extend(when(found).map(|words| ("when", words)));
-    facts.push(("arrivals", arrivals(found)));
+    facts.extend(arrivals(found).map(|words| ("arrivals", words)));
     facts.extend(found.server.as_ref().map(|server| ("server", server::words(server))));
     facts.extend(found.server.as_ref().and_then(server::stalls).map(|words| ("stalls", words)));
     facts.extend(found.throttled.map(|throttled| ("quota", quota_words(throttled))));
@@ -245,8 +245,13 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     facts
 }
 
-fn arrivals(found: &Explanation) -> String {
+/// `None` where the times of packets were not kept.
+fn arrivals(found: &Explanation) -> Option<String> {
     let seen = &found.arrivals;
+    let is_known = seen.dispersion.iter().any(Option::is_some);
+    if !is_known && seen.rate_pps.is_none() && seen.largest_backlog.is_none() {
+        return None;
+    }
     let index = |value: Option<f64>| value.map_or_else(|| "\u{2013}".into(), number::three);
     let rate = seen.rate_pps.map_or_else(String::new, |rate| format!("{}{JOIN}pps, ", number::three(rate)));
     let together = match seen.dispersion.into_iter().flatten().fold(0.0, f64::max) {
@@ -258,9 +263,10 @@ fn arrivals(found: &Explanation) -> String {
     let backlog = seen
         .largest_backlog
         .map_or_else(String::new, |backlog| format!("; up to {} waited", plural(backlog, "packet")));
-    format!(
+    let together = if is_known { together } else { "" };
+    Some(format!(
         "{rate}{together}dispersion over 1, 10, 100{JOIN}ms {one} / {ten} / {hundred} (Poisson 1){backlog}"
-    )
+    ))
 }
 
 fn quota_words(quota: Throttled) -> String {

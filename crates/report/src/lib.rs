@@ -47,7 +47,7 @@ pub use html::{
     record_page, said_html, says_it_is_of, study_page, study_with_curves_html, svgs, trend_list_html,
     trend_page, trends_html, value_of, within,
 };
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_of_turns};
 pub use number::{nanoseconds, seconds};
 pub use object::{give_way, object};
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};

@@ -2,11 +2,22 @@
 
 use crate::answer;
 use crate::denial::decisive_first;
+use crate::number::listed;
 use crate::prose;
 use crate::search_summary::SearchSummary;
-use crate::text::{Columns, Side, goals, several, singles};
+use crate::text::{Columns, Side, compared_line, goals, questions_table, several, singles};
 use crate::traffic::traffic_words;
-use dropline_record::{CaveatLine, Record};
+use dropline_record::{CaveatLine, Compared, Record};
+
+/// A record of turns as Markdown: the verdict, its questions, then the trials. Ends with a newline.
+pub fn markdown_of_turns(record: &Record, compared: &Compared) -> String {
+    let records = std::slice::from_ref(record);
+    let verdict = format!("**{}.**", text(&compared_line(compared)));
+    let parts = vec![verdict, table(&questions_table(compared)), table(&singles(records))];
+    let mut caveats = compared.caveats.clone();
+    caveats.extend(decisive_first(record, record.caveats()));
+    ended(parts, caveats, records)
+}
 
 /// Records as Markdown. Ends with a newline.
 pub fn markdown(records: &[Record]) -> String {
@@ -14,7 +25,7 @@ pub fn markdown(records: &[Record]) -> String {
     match records {
         [only] => match SearchSummary::of(only) {
             Some(finding) => {
-                parts.push(table(&goals(&finding)));
+                parts.push(table(&without_notes(goals(&finding))) + &unsettled(&finding));
                 parts.push(format!("{}.", text(&prose::sentence_case(&finding.cost_and_end()))));
             }
             None => parts.push(table(&singles(records))),
@@ -23,19 +34,41 @@ pub fn markdown(records: &[Record]) -> String {
             parts.extend([several(many), singles(many)].iter().filter(|it| !it.rows.is_empty()).map(table))
         }
     }
+    let all = records.iter().flat_map(|record| decisive_first(record, record.caveats()));
+    ended(parts, all.collect(), records)
+}
+
+/// The same with its caveats, each once, and how to repeat it.
+fn ended(mut parts: Vec<String>, all: Vec<CaveatLine>, records: &[Record]) -> String {
     let mut caveats: Vec<CaveatLine> = Vec::new();
-    for caveat in records.iter().flat_map(|record| decisive_first(record, record.caveats())) {
+    for caveat in all {
         if !caveats.iter().any(|known| known.text == caveat.text) {
             caveats.push(caveat);
         }
     }
     if !caveats.is_empty() {
-        let lines =
-            caveats.iter().map(|caveat| format!("- **!** {}\n", text(&prose::sentence_case(&caveat.text))));
+        let lines = caveats
+            .iter()
+            .map(|caveat| format!("- **!** {}\n", text(&prose::sentence_case(&prose::counts(&caveat.text)))));
         parts.push(lines.collect::<String>().trim_end().to_owned());
     }
     parts.extend(records.iter().map(measured));
     parts.join("\n\n") + "\n"
+}
+
+fn without_notes(mut columns: Columns) -> Columns {
+    columns.rows.iter_mut().for_each(|row| row.note = None);
+    columns
+}
+
+/// What each answer that does not stand still says, once for goals of which the same is said.
+fn unsettled(finding: &SearchSummary) -> String {
+    let told = finding.unsettled().into_iter().filter(|(goals, _)| finding.has_why(goals[0]));
+    let lines = told.map(|(goals, words)| {
+        let names: Vec<String> = goals.iter().map(|&goal| finding.names[goal].clone()).collect();
+        format!("\n- **!** {}: {}", text(&listed(&names)), text(&words))
+    });
+    lines.collect()
 }
 
 /// Of what, when, and by which command.

@@ -38,6 +38,25 @@ pub(crate) fn digits(value: f64, digits: i32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
+/// The lower end of an interval in three digits: rounded downwards, so that no more is said than is known.
+pub(crate) fn low(value: f64) -> String {
+    three(rounded(value, decimals_of(value, 3), f64::floor))
+}
+
+/// The upper end, rounded upwards.
+pub(crate) fn high(value: f64) -> String {
+    three(rounded(value, decimals_of(value, 3), f64::ceil))
+}
+
+/// To so many decimals, in one direction.
+pub(crate) fn rounded(value: f64, decimals: usize, round: fn(f64) -> f64) -> f64 {
+    let steps = value * 10f64.powi(decimals as i32);
+    // What was typed in these digits is itself.
+    let near = steps.round();
+    let steps = if (steps - near).abs() < 1e-6 * near.abs().max(1.0) { near } else { round(steps) };
+    steps / 10f64.powi(decimals as i32)
+}
+
 /// Two values that are said to differ, in three digits, or as many more as make them look different.
 pub(crate) fn apart(of: [f64; 2], words: impl Fn(f64, i32) -> String) -> [String; 2] {
     let told = |digits| of.map(|value| words(value, digits));
@@ -155,6 +174,17 @@ impl Loads {
         Self { decimals: self.decimals.max((fine.max(0.0) as usize).min(self.decimals + 1)), ..self }
     }
 
+    /// The same unit, with as many decimals, three more at most, as make loads that differ look different.
+    pub(crate) fn telling(self, loads: impl IntoIterator<Item = f64>) -> Self {
+        let mut loads: Vec<f64> = loads.into_iter().filter(|load| load.is_finite()).collect();
+        loads.sort_by(f64::total_cmp);
+        loads.dedup();
+        let finer = |more: usize| Self { decimals: self.decimals + more, ..self };
+        let tells =
+            |loads_as: &Self| loads.windows(2).all(|pair| loads_as.bare(pair[0]) != loads_as.bare(pair[1]));
+        (0..3).map(finer).find(tells).unwrap_or_else(|| finer(3))
+    }
+
     /// Times in nanoseconds, of which this is the highest.
     pub(crate) fn of_times(highest: f64) -> Self {
         let (scale, unit) = scale_of_time(highest);
@@ -172,10 +202,24 @@ impl Loads {
         Self { scale: 1.0, unit: "", decimals: decimals_of(highest.max(1e-3), 4) }
     }
 
-    /// The same unit, with the decimals of this answer alone.
-    pub(crate) fn as_fine_as(self, answer: &AnswerLine) -> Self {
-        let own = Self::of(LoadUnit::Packets, [answer], 0.0);
-        Self { decimals: if own.scale == self.scale { own.decimals } else { self.decimals }, ..self }
+    /// The same unit, with the decimals of this answer alone; of one that is nearly nothing in it, its own unit.
+    pub(crate) fn as_fine_as(self, load_unit: LoadUnit, answer: &AnswerLine) -> Self {
+        match Self::of(load_unit, [answer], 0.0) {
+            own if own.scale == self.scale || self.is_dwarfed(answer) => own,
+            _ => self,
+        }
+    }
+
+    /// The same; of an answer that is nearly nothing in this unit, its own unit.
+    pub(crate) fn suiting(self, load_unit: LoadUnit, answer: &AnswerLine) -> Self {
+        if self.is_dwarfed(answer) { Self::of(load_unit, [answer], 0.0) } else { self }
+    }
+
+    fn is_dwarfed(self, answer: &AnswerLine) -> bool {
+        const NEARLY_NOTHING: f64 = 0.01;
+        let loads = [answer.headline_pps(), answer.lower_pps, answer.upper_pps];
+        let most = loads.into_iter().flatten().fold(0.0, f64::max);
+        most > 0.0 && self.scaled(most) < NEARLY_NOTHING
     }
 
     /// The same unit, with as many decimals as tell both ends of an interval apart.
@@ -187,11 +231,17 @@ impl Loads {
         Self { decimals: self.decimals.max(fine.min(self.decimals + 3)), ..self }
     }
 
-    /// The bare number: `186.5`. What is above 0 does not look like 0.
+    /// The bare number: `186.5`.
     pub(crate) fn bare(self, pps: f64) -> String {
-        let (scaled, least) = (self.scaled(pps), 0.5 * 0.1f64.powi(self.decimals as i32));
-        let is_small = scaled > SMALLEST && scaled < least;
-        fixed(scaled, if is_small { decimals_of(scaled, 1) } else { self.decimals })
+        let scaled = self.scaled(pps);
+        fixed(scaled, self.decimals_for(scaled))
+    }
+
+    /// What is above 0 does not look like 0.
+    fn decimals_for(self, scaled: f64) -> usize {
+        let least = 0.1f64.powi(self.decimals as i32);
+        let is_small = scaled > SMALLEST && scaled < least * (1.0 - 1e-9);
+        if is_small { decimals_of(scaled, 2) } else { self.decimals }
     }
 
     /// With its unit: `186.5 kpps`.
@@ -213,12 +263,8 @@ impl Loads {
     }
 
     fn rounded(self, pps: f64, round: fn(f64) -> f64) -> f64 {
-        let step = self.scale / 10f64.powi(self.decimals as i32);
-        let steps = pps / step;
-        // A load that was typed in these digits is itself.
-        let near = steps.round();
-        let steps = if (steps - near).abs() < 1e-6 * near.abs().max(1.0) { near } else { round(steps) };
-        steps * step
+        let scaled = self.scaled(pps);
+        rounded(scaled, self.decimals_for(scaled), round) * self.scale
     }
 
     /// As few digits as a tick or a label needs: `412`.
@@ -231,15 +277,15 @@ impl Loads {
         pps / self.scale
     }
 
-    /// `[185.5, 187.6]`, with a dash for an end that does not exist: the other one is then a bound by itself, and rounded as one.
+    /// `[185.5, 187.6]`, each end rounded outwards, with a dash for one that does not exist.
     pub(crate) fn interval(self, lower: Option<f64>, upper: Option<f64>) -> String {
-        let [lower, upper] = match (lower, upper) {
-            (Some(lower), None) => [Some(self.floor(lower)), None],
-            (None, Some(upper)) => [None, Some(self.ceil(upper))],
-            both => both.into(),
-        };
         let end = |load: Option<f64>| load.map_or_else(|| "\u{2013}".into(), |load| self.bare(load));
-        format!("[{}, {}]", end(lower), end(upper))
+        format!("[{}, {}]", end(lower.map(|load| self.floor(load))), end(upper.map(|load| self.ceil(load))))
+    }
+
+    /// `185.5 and 187.6 kpps`: between which loads something lies, rounded outwards.
+    pub(crate) fn between(self, low: f64, word: &str, high: f64) -> String {
+        format!("{} {word} {}", self.bare(self.floor(low)), self.with_unit(self.ceil(high)))
     }
 }
 
@@ -295,7 +341,15 @@ mod tests {
         // One number has one rounding, whether it stands behind a sign or in brackets.
         assert_eq!(loads.interval(Some(9_152.146), None), "[9.1, \u{2013}]");
         assert_eq!(loads.interval(None, Some(9_112.0)), "[\u{2013}, 9.2]");
-        assert_eq!(loads.interval(Some(9_152.146), Some(9_312.0)), "[9.2, 9.3]");
+        assert_eq!(loads.interval(Some(9_152.146), Some(9_312.0)), "[9.1, 9.4]");
+        assert_eq!(loads.between(9_152.146, "to", 9_312.0).replace(JOIN, " "), "9.1 to 9.4 kpps");
+        // What is less than the last digit has digits of its own, rounded as any other.
+        let coarse = Loads { scale: 1e6, unit: "Mpps", decimals: 2 };
+        assert_eq!(coarse.interval(Some(5_217.0), Some(1_227.234)), "[0.0052, 0.0013]");
+        assert_eq!(
+            [low(2.9749), high(2.9711), low(-2.9711), high(-2.9749)].map(|end| plain(&end)),
+            ["2.97", "2.98", "\u{2212}2.98", "\u{2212}2.97"]
+        );
     }
 
     #[test]

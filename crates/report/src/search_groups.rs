@@ -35,6 +35,8 @@ pub(crate) struct Line {
     pub(crate) searches: usize,
     /// Those that are shown: where all were cut off, these, of which no number is found.
     pub(crate) shown: usize,
+    /// As its own page writes them, or as its searches have them together.
+    pub(crate) loads: Loads,
     pub(crate) headline: Spread,
     pub(crate) elapsed: Spread,
     /// Of the first search, of those that came to their end if one did.
@@ -46,10 +48,19 @@ pub(crate) struct Line {
     pub(crate) trials: u64,
     /// How sure the first search is.
     pub(crate) result: String,
-    /// What is stated instead of a number, where one search has an answer that does not stand.
-    pub(crate) stated: Option<String>,
+    /// What the one search states, with its unit and without, and both ends: the words of its own page.
+    pub(crate) stated: Option<Stated>,
     /// The answers that do not stand.
     pub(crate) unsettled: Vec<Standing>,
+}
+
+/// What one search says of a goal.
+#[derive(Clone, Debug)]
+pub(crate) struct Stated {
+    pub(crate) finds: String,
+    pub(crate) bounds: String,
+    /// In cells of a table that has the unit of all; `None` for an end that is not stated.
+    pub(crate) cells: [Option<String>; 3],
 }
 
 /// How far numbers scatter; each is `None` without numbers.
@@ -64,12 +75,11 @@ pub(crate) struct Spread {
 
 impl SearchGroups {
     pub(crate) fn of(records: &[Record]) -> Self {
-        let mut findings = SearchSummary::all(records);
+        let findings = SearchSummary::all(records);
         let labels = labels(records);
         let highest = records.iter().map(traffic::highest_load).fold(0.0, f64::max);
         let unit = records.first().map_or(LoadUnit::Packets, |record| record.header.load_unit);
         let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
-        findings.iter_mut().for_each(|finding| finding.loads = loads);
         let searches: Vec<(&str, &SearchSummary)> = records
             .iter()
             .zip(&labels.each)
@@ -94,7 +104,7 @@ impl SearchGroups {
         for goal in goals {
             let first = lines.len();
             for (label, group) in &groups {
-                let Some(mut line) = Line::of(label, goal, group) else { continue };
+                let Some(mut line) = Line::of(label, goal, group, loads) else { continue };
                 if let Some(reference) = lines.get(first) {
                     let both = reference.unsettled.is_empty() && line.unsettled.is_empty();
                     line.change = change(reference.headline.median, line.headline.median).filter(|_| both);
@@ -133,7 +143,7 @@ impl SearchGroups {
 
 impl Line {
     /// `None` when the group has no such goal.
-    fn of(label: &str, goal: &str, group: &[&SearchSummary]) -> Option<Self> {
+    fn of(label: &str, goal: &str, group: &[&SearchSummary], loads_of_all: Loads) -> Option<Self> {
         let place = |finding: &SearchSummary| finding.names.iter().position(|name| name == goal);
         let ended: Vec<&SearchSummary> =
             group.iter().copied().filter(|finding| finding.record.is_finished()).collect();
@@ -147,6 +157,8 @@ impl Line {
         let found: &[_] = if ended.is_empty() { &[] } else { &answers };
         let headlines: Vec<f64> =
             found.iter().filter_map(|answer| answer.headline_pps()).filter(|load| load.is_finite()).collect();
+        let unit = shown[0].record.header.load_unit;
+        let loads = Loads::of(unit, answers.iter().copied(), 0.0);
         let times: Vec<f64> = ended.iter().map(|finding| finding.elapsed_s()).collect();
         Some(Self {
             label: label.into(),
@@ -161,7 +173,8 @@ impl Line {
             lower_pps: first.lower_pps,
             upper_pps: first.upper_pps,
             change: None,
-            stated: stated(shown, place),
+            stated: stated(shown, loads_of_all, place),
+            loads,
             trials: shown[0].record.trials.len() as u64,
             result: standings.first()?.short().into_owned(),
             unsettled: standings.into_iter().filter(|standing| !standing.settled()).cloned().collect(),
@@ -169,17 +182,26 @@ impl Line {
     }
 }
 
-/// A bound, or the two loads of a doubt, of one search whose answer does not stand.
-fn stated(shown: &[&SearchSummary], place: impl Fn(&SearchSummary) -> Option<usize>) -> Option<String> {
+/// What is said of a goal where one search is shown; without a number where it was cut off.
+fn stated(
+    shown: &[&SearchSummary],
+    loads_of_all: Loads,
+    place: impl Fn(&SearchSummary) -> Option<usize>,
+) -> Option<Stated> {
     let [finding] = shown else { return None };
     let goal = place(finding)?;
-    match &finding.standings[goal] {
-        standing if standing.settled() => None,
-        Standing::BelowMinimum => {
-            Some(format!("<{JOIN}{}", finding.loads.with_unit(finding.search.min_load_pps)))
-        }
-        _ => finding.headline(goal, true),
-    }
+    let is_found = finding.record.is_finished() || !finding.standings[goal].settled();
+    let finds = |unit| finding.headline(goal, unit).filter(|_| is_found);
+    let is_doubted = finding.standings[goal].denied().is_some();
+    // A table has one unit in its head.
+    let is_alone = finding.loads_of(goal).unit != loads_of_all.unit;
+    let [lower, upper] = finding.end_words(goal, is_alone).map(|end| end.filter(|_| !is_doubted));
+    let unknown = || "\u{2013}".to_owned();
+    Some(Stated {
+        finds: finds(true).unwrap_or_else(unknown),
+        bounds: if is_doubted { "none".into() } else { finding.interval(goal) },
+        cells: [finds(is_alone), lower, upper],
+    })
 }
 
 impl Spread {
@@ -272,10 +294,13 @@ fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
     (from > 0.0).then(|| to / from - 1.0)
 }
 
-/// `+5.1 %`, `−23 %`.
+/// `+5.1 %`, `−23 %`; what is not nothing is no `−100 %`.
 pub(crate) fn change_words(change: f64) -> String {
     let sign = if change >= 0.0 { "+" } else { "\u{2212}" };
-    format!("{sign}{}{JOIN}%", number::three(change.abs() * 100.0))
+    let told = |digits| number::digits(change.abs() * 100.0, digits);
+    let is_whole = |digits: &i32| change > -1.0 && change < 0.0 && told(*digits) == "100";
+    let digits = (3..9).find(|digits| !is_whole(digits)).unwrap_or(9);
+    format!("{sign}{}{JOIN}%", told(digits))
 }
 
 /// Which of the searches have no answer that stands.

@@ -119,7 +119,9 @@ impl<'a> SearchSummary<'a> {
 
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
-        if !self.standings.iter().any(Standing::settled) {
+        let has_end = |answer: &AnswerLine| answer.lower_pps.is_some() || answer.upper_pps.is_some();
+        let mut each = self.standings.iter().zip(&self.answers);
+        if !each.any(|(standing, answer)| standing.settled() && has_end(answer)) {
             return format!("{}.", sentence_case(&self.cost_and_end()));
         }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
@@ -193,15 +195,51 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
+    /// How the loads of a goal are written: as all of the search, or in a unit of its own where they are nearly nothing.
+    pub(crate) fn loads_of(&self, goal: usize) -> Loads {
+        self.loads.suiting(self.record.header.load_unit, &self.answers[goal])
+    }
+
+    /// A load of a goal; without its unit where the table has it.
+    fn load_words(&self, goal: usize, load: f64, unit: bool) -> String {
+        let loads = self.loads_of(goal);
+        if unit || loads.unit != self.loads.unit { loads.with_unit(load) } else { loads.bare(load) }
+    }
+
+    /// The one load that is stated of an answer. Without a level it is a lower end, and never more than is known.
+    pub(crate) fn stated(&self, goal: usize, load: f64) -> f64 {
+        if self.answers[goal].level.is_none() { self.loads_of(goal).floor(load) } else { load }
+    }
+
+    /// Both ends of what an answer states, with their unit or without.
+    pub(crate) fn end_words(&self, goal: usize, unit: bool) -> [Option<String>; 2] {
+        let (loads, answer) = (self.loads_of(goal), &self.answers[goal]);
+        let ends =
+            [answer.lower_pps.map(|load| loads.floor(load)), answer.upper_pps.map(|load| loads.ceil(load))];
+        ends.map(|end| end.map(|load| self.load_words(goal, load, unit)))
+    }
+
+    /// Both ends in brackets, with their unit.
+    pub(crate) fn interval(&self, goal: usize) -> String {
+        let (loads, answer) = (self.loads_of(goal), &self.answers[goal]);
+        match (answer.lower_pps, answer.upper_pps) {
+            (None, None) => "none".into(),
+            (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
+        }
+    }
+
     /// The headline number with its unit or without; `≥` before it where the target does more, `<` where less, two where it
     /// is doubted.
     pub(crate) fn headline(&self, goal: usize, unit: bool) -> Option<String> {
-        let with = |load: f64| if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
-        let at_least = |load: f64| format!("≥{JOIN}{}", with(self.loads.floor(load)));
-        let less = |load: f64| format!("<{JOIN}{}", with(self.loads.ceil(load)));
+        let loads = self.loads_of(goal);
+        let with = |load: f64| self.load_words(goal, load, unit);
+        let at_least = |load: f64| format!("≥{JOIN}{}", with(loads.floor(load)));
+        let less = |load: f64| format!("<{JOIN}{}", with(loads.ceil(load)));
         if let Some(denied) = self.standings[goal].denied() {
             return Some(match (denied.low_pps, denied.high_pps) {
-                (Some(low), Some(high)) => format!("{} to {}", self.loads.bare(low), with(high)),
+                (Some(low), Some(high)) => {
+                    format!("{} to {}", loads.bare(loads.floor(low)), with(loads.ceil(high)))
+                }
                 (Some(low), None) => at_least(low),
                 (None, Some(high)) => less(high),
                 (None, None) => "unknown".into(),
@@ -219,7 +257,7 @@ impl<'a> SearchSummary<'a> {
             self.standings[goal],
             Standing::AtMaximum | Standing::GeneratorLimited | Standing::Disturbed | Standing::TargetStarved
         );
-        Some(if more { at_least(load) } else { with(load) })
+        Some(if more { at_least(load) } else { with(self.stated(goal, load)) })
     }
 
     /// How sure the answer is, and what that means: the words of the table, then why.
@@ -317,7 +355,7 @@ impl<'a> SearchSummary<'a> {
             Standing::Disturbed => format!(
                 "the target takes {} and fails at {}; trials between say more of this machine than of the target",
                 least(answer.lower_pps),
-                load(answer.upper_pps)
+                load(answer.upper_pps.map(|upper| self.loads.ceil(upper)))
             ),
             Standing::TargetStarved => {
                 let also = answer
@@ -328,8 +366,7 @@ impl<'a> SearchSummary<'a> {
             Standing::Unfinished => unfinished_words(self.record).into(),
             Standing::BrokenOff { more, .. } => more.clone(),
             Standing::Doubted(denied) => {
-                let stated = self.loads.interval(answer.lower_pps, answer.upper_pps);
-                let stated = format!("{stated}{JOIN}{}", self.loads.unit);
+                let stated = self.interval(goal);
                 let so = match answer.level {
                     Some(level) => format!(
                         "the {} interval of a target that stays the same would be {stated}",
@@ -410,7 +447,7 @@ impl<'a> SearchSummary<'a> {
             (lower, upper) => format!("{} {}", self.loads.interval(lower, upper), self.loads.unit),
         };
         let throughput = certified.conditional_throughput_pps.map_or_else(String::new, |load| {
-            format!(", conditional throughput {}", self.loads.with_unit(load))
+            format!(", conditional throughput {}", self.loads.with_unit(self.loads.floor(load)))
         });
         Some(format!("{word}, {bounds}{throughput}"))
     }

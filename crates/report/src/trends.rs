@@ -235,7 +235,12 @@ pub(crate) fn level(series: &SeriesLine) -> Option<String> {
     let before: String = before
         .into_iter()
         .chain(first.map(|segment| segment.level))
-        .map(|level| format!("; before that {}", loads_of(series, level, level).with_unit(level)))
+        .map(|level| {
+            // As fine as the step between both.
+            let [low, high] = [level.min(last.level), level.max(last.level)];
+            let loads = loads_of(series, high - (high - low) / 10.0, high);
+            format!("; before that {}", loads.with_unit(level))
+        })
         .collect();
     let nights = match all {
         0 | 1 => String::new(),
@@ -256,6 +261,13 @@ pub(crate) fn reference(series: &SeriesLine) -> Option<String> {
 /// `−9.1 %`.
 pub(crate) fn change(size: f64) -> String {
     compared_searches::change(Some(1.0 + size))
+}
+
+/// `[−9.2 %, −8.9 %]`: the ends of a change, rounded outwards.
+pub(crate) fn change_between(low: f64, high: f64) -> String {
+    let [low, high] = [(low, f64::floor as fn(f64) -> f64), (high, f64::ceil)]
+        .map(|(size, round)| compared_searches::in_three(1.0 + size, round));
+    format!("[{low}, {high}]")
 }
 
 /// What a change came to.
@@ -283,11 +295,10 @@ pub(crate) fn confirmation(line: &ConfirmationLine) -> String {
         count => format!("{count} searches of what was good, in turns with them"),
     };
     format!(
-        "measured again: {} against {against}: {} [{}, {}]",
+        "measured again: {} against {against}: {} {}",
         searches(line.fresh.len()),
         change(line.size),
-        change(line.size_low),
-        change(line.size_high),
+        change_between(line.size_low, line.size_high),
     )
 }
 
@@ -314,7 +325,7 @@ pub(crate) fn nights(line: &ChangeLine) -> String {
 
 pub(crate) fn drift(line: &DriftingLine) -> String {
     format!(
-        "{}from {} to {}: {} [{}, {}], {}{}, id {}",
+        "{}from {} to {}: {} {}, {}{}, id {}",
         match (line.together, line.behind) {
             (true, _) => "changes that do not matter alone, together, ",
             (_, true) => "the level since, against that before it got worse, ",
@@ -323,8 +334,7 @@ pub(crate) fn drift(line: &DriftingLine) -> String {
         date(&line.from),
         date(&line.to),
         change(line.size),
-        change(line.size_low),
-        change(line.size_high),
+        change_between(line.size_low, line.size_high),
         line.verdict.words(),
         match (line.acknowledged, line.acknowledged_size) {
             (true, _) => ", acknowledged".to_owned(),

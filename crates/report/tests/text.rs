@@ -21,7 +21,7 @@ fn a_search_shows_its_answer_and_what_rfc_9971_wants_said() {
     insta::assert_snapshot!(shown);
     // Whatever the wording: every goal's bounds, units and attributes are there.
     for said in
-        ["[1.947, 1.957] Mpps", "[1.957, 1.966] Mpps", "exceed ratio", "duration sum", "initial trial"]
+        ["[1.946, 1.957] Mpps", "[1.956, 1.967] Mpps", "exceed ratio", "duration sum", "initial trial"]
     {
         assert!(shown.contains(said), "{said}");
     }

@@ -219,3 +219,49 @@ fn a_mode_is_named_with_the_shares_that_are_counted_in_its_range() {
     let page = compared_html(&compared).replace('\u{a0}', " ");
     assert!(page.contains("A 30.7 %, B 30.7 %"), "{:?}", page.split(": A ").nth(1).map(|rest| &rest[..30]));
 }
+
+/// A trial of a search at a load, of which so many of a thousand were lost.
+fn lossy(number: u64, load_pps: f64, lost: u64, like: &TrialLine) -> TrialLine {
+    let (ratio, offered) = (lost as f64 / 1e3, Count(1000));
+    TrialLine {
+        number,
+        intended_load_pps: load_pps,
+        offered,
+        intended: Some(offered),
+        forwarded: Count(1000 - lost),
+        lost: Count(lost),
+        loss_ratio: Some(ratio),
+        trial_loss_ratio: Some(ratio),
+        disturbance: None,
+        ..like.clone()
+    }
+}
+
+#[test]
+fn two_loads_that_differ_do_not_look_the_same_in_a_title_or_in_the_table_of_trials() {
+    let mut record = service();
+    let like = record.trials[0].clone();
+    record.trials = vec![lossy(1, 150_000.0, 0, &like), lossy(2, 150_003.0, 400, &like)];
+    for answer in &mut record.result.as_mut().unwrap().goals {
+        (answer.lower_pps, answer.upper_pps) = (Some(149_000.0), Some(151_000.0));
+    }
+    let title = figure(&record, "loss").title;
+    assert!(title.contains("150.000 and 150.003"), "{title}");
+    let page = html(std::slice::from_ref(&record));
+    assert!(page.contains(">150.000<") && page.contains(">150.003<"), "the table of trials has both");
+}
+
+#[test]
+fn a_slice_that_lost_no_more_than_chance_gives_it_is_not_named() {
+    let mut record = made::trial(139_000.0, 10);
+    let slices = &mut record.trials[0].slices;
+    for (at, slice) in slices.iter_mut().enumerate() {
+        slice.forwarded = slice.offered;
+        slice.forwarded.0 -= [2, 1, 3, 6, 1, 2][at % 6];
+    }
+    let title = figure(&record, "slices").title;
+    assert!(!title.contains("; slice "), "{title}");
+    record.trials[0].slices[3].forwarded.0 -= 60;
+    let title = figure(&record, "slices").title;
+    assert!(title.contains("; slice 4 has"), "{title}");
+}

@@ -161,7 +161,7 @@ fn a_load_that_does_not_stand_is_told_among_others_as_on_its_own_page() {
     ];
     let page = html(&records);
     let said = inside(&page, "<h1>", "</h1>").replace(['\u{a0}', '\u{202f}'], " ");
-    assert!(said.contains("≥ 14.8") && said.contains("&lt; 0.010"), "{said}");
+    assert!(said.contains("≥ 14.8") && said.contains("&lt; 10.00 kpps"), "{said}");
     assert!(!said.contains('%') || !said.contains("(+"), "no change without an interval: {said}");
 }
 

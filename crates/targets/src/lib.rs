@@ -472,6 +472,11 @@ impl Target {
         matches!(self.kind, Kind::Exec { .. })
     }
 
+    /// Whether the times of the single packets of a trial can be kept.
+    pub fn keeps_times(&self) -> bool {
+        self.is_udp() || self.is_of_frames()
+    }
+
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
         match self.kind {

@@ -217,6 +217,13 @@ pub enum Caveat {
         /// How many.
         packets: u64,
     },
+    /// The program that performed the trial gave the delays of a part of the replies: the others came, and have none.
+    DelaysOfPart {
+        /// How many have a delay.
+        known: u64,
+        /// How many came back.
+        replies: u64,
+    },
     /// The trial was cut into fewer slices than it should be: none is shorter than 10 ms or without an event.
     FewSlices {
         /// How many it has.
@@ -723,6 +730,23 @@ pub const INVALIDATING: [&str; 12] = [
     "answers_after_drain",
 ];
 
+/// Doubts about a search, which only the search that made all its trials can have: whoever performs one trial has none of them.
+pub const OF_SEARCH: [&str; 13] = [
+    "goals_contradict",
+    "two_states",
+    "unsteady",
+    "carries_over",
+    "outages",
+    "loss_below",
+    "bad_moments",
+    "random_loss",
+    "fails_anywhere",
+    "no_upper_end",
+    "slowed",
+    "drift",
+    "warm_up",
+];
+
 /// Agents that start further apart than one part of so many of a trial do not offer its load together.
 const VOID_SKEW_OF: u64 = 100;
 /// And further than one of so many: that is worth a word.
@@ -820,6 +844,7 @@ impl Caveat {
             Self::ClockStepped { .. } => "clock_stepped",
             Self::StampsMissing { .. } => "stamps_missing",
             Self::DelayUnknown { .. } => "delay_unknown",
+            Self::DelaysOfPart { .. } => "delays_of_part",
             Self::FewSlices { .. } => "few_slices",
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",

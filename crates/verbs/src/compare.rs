@@ -20,7 +20,7 @@ use dropline_record::compared::{
     TailMassLine, WidthLine,
 };
 use dropline_record::fit::CellLine;
-use dropline_record::{CaveatLine, Compared, Count, Header};
+use dropline_record::{CaveatLine, Compared, Count, Header, Record};
 use dropline_stats::compare::{Answer, Comparison, Design, Questions, Shift, WidthRatio, shifts};
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Counted, Meaning};
@@ -105,6 +105,11 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Comparable, Failure> {
             ))
         }
     }
+}
+
+/// Whether the two targets of a record of turns differ; `None` where it has no turns of both.
+pub fn of_turns(record: &Record, name: &str) -> Option<Compared> {
+    Some(compare(&side::turns(record, name).ok()?, &Questions::default()))
 }
 
 /// Compares B with A.
@@ -358,8 +363,9 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
             ),
         );
     } else if found.design == Design::Whole {
-        let limit = found.deff_limit.map_or(String::new(), |limit| {
-            format!(": the verdict holds as long as they vary less than {limit:.1} times as much")
+        let limit = found.deff_limit.map_or(String::new(), |limit| match limit < 10.0 {
+            true => format!(": the verdict holds as long as they vary less than {limit:.1} times as much"),
+            false => ": the verdict holds even if they vary ten times as much".to_owned(),
         });
         let why = match pair.neighbours {
             Neighbours::Independent => "events are as alike with their neighbours as in another order",

@@ -39,6 +39,9 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
         None => return Err(empty(path, &record)),
     };
     let trial = &record.trials[at];
+    if let Some(why) = never_kept(path, &record, trial) {
+        return Err(why);
+    }
     let file = match (&chosen, trial.packets.is_none()) {
         // A search keeps counts alone, and so do agents: they say where.
         (Some(_), true) => None,
@@ -72,7 +75,7 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     };
     give_way(&mut explanation, &stored, &mut caveats);
     let chosen = chosen.map(|words| match file {
-        None if trial.directions.is_empty() && trial.agents.is_empty() => {
+        None if trial.directions.is_empty() && trial.agents.is_empty() && trial.lost.0 > 0 => {
             let again = again(&record, trial, trial.intended_load_pps);
             format!("{words}; to keep the times of its packets:  {again} -o again.jsonl")
         }
@@ -218,6 +221,34 @@ fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile
     Ok(file)
 }
 
+/// Of a target whose trials never keep the times of packets, however often they are offered: that, and what else there is.
+fn never_kept(path: &Path, record: &Record, trial: &TrialLine) -> Option<Failure> {
+    let target = &record.header.target;
+    let what = record.header.load_unit.many();
+    let (why, ask) = if is_counted_elsewhere(target) {
+        let why =
+            "only the program that performed its trials knows where packets went: it answers with counts";
+        (why.to_owned(), "ask that program; ")
+    } else if trial.packets.is_some() || Target::parse(target).is_ok_and(|target| target.keeps_times()) {
+        return None;
+    } else if target.starts_with("http") {
+        let why = format!(
+            "the program that sends its {what} counts them and keeps no times of single ones, so why some were lost is not known"
+        );
+        (why, "see what the server logged at that time; ")
+    } else {
+        (
+            format!(
+                "no times of single {what} are kept of such a target, so why some were lost is not known"
+            ),
+            "",
+        )
+    };
+    let report = quoted_path(path);
+    let advice = format!("{ask}what was counted is shown by  dropline report {report}");
+    Some(Failure::environment(format!("{}: {why}", path.display())).advice(advice))
+}
+
 /// There is no file: says how to get one.
 fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
     let broken = record.caveats().into_iter().find(|caveat| caveat.code == BROKEN);
@@ -248,10 +279,6 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
                 "listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port {port}"
             ))
         }
-        None if is_counted_elsewhere(&record.header.target) => failure(
-            "only the program that performed its trials knows where packets went: it answers with counts",
-        )
-        .advice(format!("ask that program; what was counted is shown by  dropline report {}", quoted_path(path))),
         None => match trial.directions.first() {
             None => failure("the times of its packets were not kept, and without them only places are known")
                 .advice(format!("offer the same once more, and keep them:  {}", again(record, trial, trial.intended_load_pps))),

@@ -36,7 +36,7 @@ pub(crate) fn doubts(lines: &[&TrialLine]) -> Vec<CaveatLine> {
     let said = |(caveat, trials): (CaveatLine, usize)| match lines.len() {
         1 => caveat,
         all => {
-            let text = format!("in {trials} of {}, as this: {}", number_of(all, "trial"), caveat.text);
+            let text = format!("{trials} of {}, as in one of them: {}", number_of(all, "trial"), caveat.text);
             CaveatLine { text, ..caveat }
         }
     };

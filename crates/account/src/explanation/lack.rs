@@ -64,7 +64,8 @@ impl Lack {
     ) -> Vec<Self> {
         let packets = evidence.packets;
         if packets.is_empty() && evidence.offered > 0 {
-            return vec![Self::TimesNotKept];
+            // Where nothing was lost, nothing lacks.
+            return if evidence.lost > 0 { vec![Self::TimesNotKept] } else { Vec::new() };
         }
         let elsewhere = evidence.lost.saturating_sub(evidence.measured_by_model());
         let is_stalled = served.is_some_and(|served| served.stalls.total_ns() > 0);

@@ -265,4 +265,7 @@ fn what_was_measured_without_the_times_of_its_packets_is_told_by_its_places_alon
     });
     assert_eq!((found.model, found.arrivals.largest_backlog), (None, None), "0 is not unknown");
     assert_eq!(found.lacks, [Lack::TimesNotKept]);
+    // Where nothing was lost, nothing lacks.
+    let found = explain(&Evidence { offered: 100, lost: 0, ..evidence(&packets) });
+    assert_eq!(found.lacks, []);
 }

@@ -9,6 +9,7 @@ use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_trial::number_of;
+use dropline_verbs::compare::of_turns;
 use dropline_verbs::explain::explanation_of;
 use dropline_verbs::site::site;
 use std::path::{Path, PathBuf};
@@ -95,12 +96,24 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
             let lines: Vec<String> = records.iter().map(dropline_report::line).collect();
             out::print(&lines.join("\n"))?
         }
-        records if args.markdown => out::print(&dropline_report::markdown(records))?,
+        records if args.markdown => out::print(&in_markdown(&args.files, records))?,
         _ if written => {}
         [record] => out::print_painted(&dropline_report::text(record, style_of(args.told)))?,
         records => out::print_painted(&dropline_report::text_many(records, style_of(args.told)))?,
     }
     Ok(DONE)
+}
+
+/// Records as Markdown; of one that has turns of two targets, with whether these differ.
+fn in_markdown(files: &[PathBuf], records: &[Record]) -> String {
+    let turns = match records {
+        [record] => of_turns(record, &files[0].to_string_lossy()).zip(Some(record)),
+        _ => None,
+    };
+    match turns {
+        Some((compared, record)) => dropline_report::markdown_of_turns(record, &compared),
+        None => dropline_report::markdown(records),
+    }
 }
 
 /// Draws the pages of one history.

@@ -3,7 +3,7 @@
 use super::figure::figures;
 use super::goals::caveats;
 use super::shell::{method, shell};
-use crate::number::{JOIN, apart, count, percent, percent_of, three};
+use crate::number::{self, JOIN, apart, count, percent, percent_of, three};
 use crate::plot;
 use crate::prose::sentence_case;
 use crate::text::{self, unit};
@@ -124,12 +124,13 @@ fn reasons(compared: &Compared) -> Markup {
 fn spread(compared: &Compared) -> Markup {
     let unit = unit(compared.unit_ns);
     let row = |name: &str, width: &WidthLine| {
-        let words = |value: Option<f64>| value.map_or_else(|| "\u{2013}".into(), three);
+        let end = |end: Option<f64>, words: fn(f64) -> String| end.map_or_else(|| "\u{2013}".into(), words);
+        let words = |value: Option<f64>| end(value, three);
         html! {
             tr {
                 td.l.name { (name) ", " (unit) }
                 td { (words(width.of_a)) } td { (words(width.of_b)) }
-                td { @match width.estimate { Some(ratio) => { "×" (three(ratio)) } None => "–" } } td { "[" (words(width.low)) ", " (words(width.high)) "]" }
+                td { @match width.estimate { Some(ratio) => { "×" (three(ratio)) } None => "–" } } td { "[" (end(width.low, number::low)) ", " (end(width.high, number::high)) "]" }
             }
         }
     };

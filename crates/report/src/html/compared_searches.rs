@@ -6,7 +6,7 @@ use super::shell::{method, shell};
 use crate::compared_searches::{
     first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, told,
 };
-use crate::number::{Loads, count, percent, seconds};
+use crate::number::{count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
 use crate::plot::together;
@@ -33,7 +33,7 @@ pub fn compared_searches_html(compared: &ComparedSearches, records: [&Record; 2]
                 th.l scope="col" { "verdict" } @for head in limit_heads(compared) { th.w scope="col" { (head) } }
                 th.l.w scope="col" { "A above, B below" }
             } }
-            tbody { @for (index, line) in compared.goals.iter().enumerate() { (row(index, line, compared, loads)) } }
+            tbody { @for (index, line) in compared.goals.iter().enumerate() { (row(index, line, compared)) } }
         } }
         (caveats(&compared.caveats, None))
         @if let Some(longer) = longer(compared) { p.about { "To decide: " (longer) "." } }
@@ -51,7 +51,7 @@ pub fn compared_searches_html(compared: &ComparedSearches, records: [&Record; 2]
     shell(&first_line(compared), &format!("{} against {}", compared.b.source, compared.a.source), &content)
 }
 
-fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads) -> Markup {
+fn row(index: usize, line: &MovedLine, compared: &ComparedSearches) -> Markup {
     html! {
         tr data-verdict=(line.verdict) {
             td.l.name { span class=(format!("t{}", index % 2)) { (goal(line)) } }
@@ -61,8 +61,8 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
                 @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
             }
-            td.w { (limit(&line.of_a, line.open_a, loads)) }
-            td.w { (limit(&line.of_b, line.open_b, loads)) }
+            td.w { (limit(&line.of_a, line.open_a, compared)) }
+            td.w { (limit(&line.of_b, line.open_b, compared)) }
             td.l.w { (whiskers(line, index % 2)) }
         }
     }

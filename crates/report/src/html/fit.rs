@@ -33,12 +33,15 @@ fn headline(fit: &Fit) -> String {
         1 => format!("One peak, at {}{JOIN}{unit}", peaks[0]),
         number => format!("{number} peaks, at {}{more}{JOIN}{unit}", listed(&peaks)),
     };
-    let family = || fit.best.as_deref().unwrap_or("one").replace('_', " ");
+    let family = || {
+        let name = fit.best.as_deref().unwrap_or("one");
+        name.strip_suffix("_shifted").map_or_else(|| name.replace('_', " "), |of| format!("shifted {of}"))
+    };
     let law = match fit.verdict {
         Some(ShapeWord::OneFamily) => format!("the {} distribution fits", family()),
         Some(ShapeWord::Close) => format!("the {} distribution nearly fits", family()),
         Some(ShapeWord::NotOnePath) => "no textbook distribution fits".into(),
-        Some(ShapeWord::Undecided) | None => "too few events to tell which distribution they follow".into(),
+        Some(ShapeWord::Undecided) | None => "which distribution they follow is not decided".into(),
     };
     format!("{peaks}; {law}")
 }

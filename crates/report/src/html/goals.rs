@@ -36,7 +36,6 @@ pub(super) fn goals(finding: &SearchSummary) -> Markup {
         Some(level) => (format!("{} from", percent(level)), "to".to_owned()),
         None => ("lower bound".to_owned(), "upper bound".to_owned()),
     };
-    let load = |load: Option<f64>| load.map_or_else(|| "none".into(), |load| loads.bare(load));
     html! {
         div.scroll {
             table.goals {
@@ -58,14 +57,15 @@ pub(super) fn goals(finding: &SearchSummary) -> Markup {
                     @for (index, answer) in finding.answers.iter().enumerate() {
                         @let standing = &finding.standings[index];
                         @let stated = answer_stands(finding, index);
+                        @let ends = finding.end_words(index, false).map(|end| stated.and(end).unwrap_or_else(|| "none".into()));
                         tr data-goal=(index) {
                             td.l.name {
                                 span class=(format!("dot d{}", finding.inks[index])) {}
                                 span class=(format!("t{}", finding.inks[index])) { (finding.names[index]) }
                             }
                             td data-headline-pps=[answer.headline_pps()] { b { (finding.headline(index, false).unwrap_or_else(|| "none".into())) } }
-                            td data-lower-pps=[answer.lower_pps] { (load(stated.and(answer.lower_pps))) }
-                            td data-upper-pps=[answer.upper_pps] { (load(stated.and(answer.upper_pps))) }
+                            td data-lower-pps=[answer.lower_pps] { (ends[0]) }
+                            td data-upper-pps=[answer.upper_pps] { (ends[1]) }
                             td.w { @if let Some(width) = stated.and(width(answer)) { (percent_of(width, 2)) } }
                             td.w { (percent(answer.goal.width)) }
                             td.l.wrap data-result=(recorded_words(answer)) {

@@ -185,7 +185,7 @@ fn found(line: &IndexLine, goal: &IndexedGoal) -> Markup {
     html! {
         @if let Some(limit) = goal.limit_pps { b { (loads.with_unit(limit)) } " " @if goal.level.is_none() { span.about { "bounds " } } span.i { (loads.interval(goal.lower_pps, goal.upper_pps)) } }
         @else if stated.is_some() { (bounds(loads, goal)) @if line.finished { " " b { (how_sure(goal)) } "," } }
-        @else { "no limit" }
+        @else { "unknown" @if line.finished { ", " b { (how_sure(goal)) } "," } }
     }
 }
 

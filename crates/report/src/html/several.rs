@@ -10,7 +10,7 @@ use super::trials::trials;
 use crate::answer;
 use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
-use crate::search_groups::{Labels, SearchGroups, change_words, labels, unsettled_words};
+use crate::search_groups::{Labels, Line, SearchGroups, change_words, labels, unsettled_words};
 use crate::search_summary::SearchSummary;
 use crate::text::{Columns, Side, singles};
 use crate::{prose, traffic};
@@ -95,6 +95,7 @@ fn table(groups: &SearchGroups) -> Markup {
     let unknown = || "\u{2013}".to_owned();
     let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.bare(load));
     let time = |time: Option<f64>| time.map_or_else(unknown, number::three);
+    let cell = |line: &Line, at: usize| line.stated.as_ref().and_then(|stated| stated.cells[at].clone());
     html! {
         div.scroll {
             table.goals.comparison {
@@ -138,10 +139,10 @@ fn table(groups: &SearchGroups) -> Markup {
                                 td.w { (time(line.elapsed.half_range)) }
                             } @else {
                                 td data-headline-pps=[line.headline.median] {
-                                    b { @match &line.stated { Some(words) => (words), None => (load(line.headline.median)) } }
+                                    b { (cell(line, 0).unwrap_or_else(|| load(line.headline.median))) }
                                 }
-                                td.w data-lower-pps=[line.lower_pps] { (load(line.lower_pps)) }
-                                td.w data-upper-pps=[line.upper_pps] { (load(line.upper_pps)) }
+                                td.w data-lower-pps=[line.lower_pps] { (cell(line, 1).unwrap_or_else(unknown)) }
+                                td.w data-upper-pps=[line.upper_pps] { (cell(line, 2).unwrap_or_else(unknown)) }
                                 td { @if let Some(change) = line.change { (change_words(change)) } }
                                 td.w { (line.trials) }
                                 td.w { (time(line.elapsed.median)) }

@@ -37,6 +37,14 @@ pub(super) enum Forms {
     Own,
 }
 
+/// As much of an answer as a tab or a list of tabs has room for: whole sentences, or what stands before a colon or semicolon.
+fn begun(answer: &str) -> &str {
+    const ROOM: usize = 140;
+    let Some((room, _)) = answer.char_indices().nth(ROOM) else { return answer };
+    let ends = [". ", "; ", ": "].into_iter().filter_map(|end| answer[..room].rfind(end));
+    ends.max().map_or(answer, |end| &answer[..end])
+}
+
 fn page(answer: &str, description: &str, content: &Markup, forms: Forms) -> String {
     let forms = if forms == Forms::Own { "self" } else { "none" };
     let policy = format!(
@@ -53,7 +61,7 @@ fn page(answer: &str, description: &str, content: &Markup, forms: Forms) -> Stri
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 link rel="icon" href="data:,";
-                title { (answer) }
+                title { (begun(answer)) }
                 meta name="description" content=(description);
                 meta property="og:type" content="article";
                 meta property="og:title" content=(answer);
@@ -149,6 +157,16 @@ fn unique(name: &str, named: &mut Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_answer_is_a_title_up_to_the_end_of_a_sentence_in_it() {
+        let sentence = "715 of 795 packets were lost; no counter says where";
+        assert_eq!(begun(sentence), sentence);
+        let long = format!("{sentence}. {}", "word ".repeat(40));
+        assert_eq!(begun(&long), sentence);
+        let none = "word ".repeat(40);
+        assert_eq!(begun(&none), none);
+    }
     use base64::Engine as _;
     use sha2::{Digest as _, Sha256};
 

@@ -6,8 +6,8 @@ use crate::number::percent;
 use crate::plot::trend;
 use crate::prose::{date, sentence_case};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few,
-    verdict, weights,
+    change, change_between, confirmation, drift, first_line, level, nights, reference, silent, span, spikes,
+    too_few, verdict, weights,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};
@@ -47,7 +47,7 @@ fn history(series: &SeriesLine) -> Markup {
                     tbody { @for line in &series.changes {
                         tr data-verdict=(line.verdict) {
                             td.l.name { (date(&line.at)) } td { b { (change(line.size)) } }
-                            td { "[" (change(line.size_low)) ", " (change(line.size_high)) "]" }
+                            td { (change_between(line.size_low, line.size_high)) }
                             td.l { @if line.verdict == VerdictWord::Regressed { span.unsettled { (verdict(line)) } } @else { (verdict(line)) } }
                             td.l {
                                 (nights(line))

@@ -79,6 +79,8 @@ fn shown(trials: &[TrialLine]) -> Vec<&TrialLine> {
 
 fn columns(record: &Record, loads: Loads) -> Vec<Column> {
     let decimals = loss_decimals(&record.trials);
+    // A load that met a goal and one that failed it do not look the same.
+    let loads = loads.telling(record.trials.iter().map(|trial| trial.intended_load_pps));
     // One unit for all: a spreadsheet reads a column of them.
     let (delay_ns, delay_unit) = match record.trials.iter().filter_map(p99).max() {
         Some(1_000_000..) => (1e6, "ms"),

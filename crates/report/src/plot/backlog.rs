@@ -14,7 +14,15 @@ pub(crate) fn backlog(found: &Explanation, room: Room) -> Option<Plot> {
     if !parts.iter().any(|part| part.backlog.is_some() || part.replayed.is_some()) {
         return None;
     }
-    let most = parts.iter().filter_map(|part| part.backlog.max(part.replayed)).max().unwrap_or(0);
+    let most =
+        |of: fn(&Part) -> Option<u32>| parts.iter().filter_map(of).max().map(|most| count(u64::from(most)));
+    let (seen, replayed) = (most(|part| part.backlog), most(|part| part.replayed));
+    let waited = match (seen, replayed) {
+        (Some(seen), Some(replayed)) if seen != replayed => {
+            format!("at most {seen}, {replayed} in the replay")
+        }
+        (seen, replayed) => format!("at most {}", seen.or(replayed).unwrap_or_default()),
+    };
     Some(Plot {
         name: "backlog",
         title: cause_title(found),
@@ -22,11 +30,7 @@ pub(crate) fn backlog(found: &Explanation, room: Room) -> Option<Plot> {
             "Most packets at the target in each part of the trial: as they were (line), and in the replay \
                   (grey, dashed). Marks at the top: packets were lost. The level: what fits."
                 .into(),
-        desc: format!(
-            "Packets that waited over time, at most {}. {}.",
-            count(u64::from(most)),
-            cause_title(found)
-        ),
+        desc: format!("Packets that waited over time, {waited}. {}.", cause_title(found)),
         wide: draw(found, room),
         narrow: draw(found, Room::Narrow),
         numbers: numbers(parts),

@@ -20,15 +20,17 @@ pub(crate) fn burst(found: &Explanation, room: Room) -> Option<Plot> {
         return None;
     }
     let longest = &found.when.as_ref()?.longest;
-    let lasted = (longest.to_ns - longest.from_ns) as f64 / 1e6;
-    let stalled = !found.course.burst_stalls.is_empty();
-    let title = format!(
-        "The burst that lost most: {} in {}{}ms{}",
-        number::plural(longest.packets, "packet"),
-        three(lasted),
-        number::JOIN,
-        if stalled { ", the target stood still in it" } else { "" }
-    );
+    let lasted = match longest.to_ns - longest.from_ns {
+        0 => String::new(),
+        ns => format!(" in {}{}ms", three(ns as f64 / 1e6), number::JOIN),
+    };
+    let stalled = if found.course.burst_stalls.is_empty() { "" } else { ", the target stood still in it" };
+    let title = match longest.packets {
+        1 => format!("No two packets were lost together{stalled}"),
+        several => {
+            format!("The burst that lost most: {}{lasted}{stalled}", number::plural(several, "packet"))
+        }
+    };
     Some(Plot {
         name: "burst",
         desc: format!("Packets at the target at each arrival of one burst. {title}."),

@@ -4,7 +4,7 @@ use super::axes::{Frame, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::number::{count, percent, plural, three};
+use crate::number::{self, count, percent, plural, three};
 use crate::text::unit;
 use dropline_record::compared::{ShiftLine, SideLine};
 use dropline_record::{Compared, Count};
@@ -209,11 +209,12 @@ fn shift(compared: &Compared) -> Option<Plot> {
         canvas.finish(marks)
     };
     let rows = shifts.iter().map(|line| {
-        let end = |end: Option<f64>| end.map_or_else(|| "\u{2013}".into(), three);
-        let interval = format!("[{}, {}]", end(line.low), end(line.high));
+        let end = |end: Option<f64>, words: fn(f64) -> String| end.map_or_else(|| "\u{2013}".into(), words);
+        let (low, high) = (end(line.low, number::low), end(line.high, number::high));
+        let interval = format!("[{low}, {high}]");
         Reading {
             words: format!("{}: {} {unit} {interval}", name(line.p), three(line.estimate)),
-            cells: vec![name(line.p), three(line.estimate), end(line.low), end(line.high)],
+            cells: vec![name(line.p), three(line.estimate), low, high],
         }
     });
     let slower = shifts.iter().filter(|line| is_slower(line)).count();

@@ -16,6 +16,9 @@ pub(crate) fn gaps(found: &Explanation, room: Room) -> Option<Plot> {
     let median = gaps.iter().min_by(|a, b| (a.p - 0.5).abs().total_cmp(&(b.p - 0.5).abs()))?;
     let [left, asked] = [median.left_ns, median.intended_ns].map(nanoseconds);
     let title = match left == asked {
+        _ if median.left_ns == 0 => {
+            format!("Half of the packets or more left together with another, asked for gaps of {asked}")
+        }
         true => format!("Half of the gaps were {left} or less, as asked for"),
         false => format!("Half of the gaps were {left} or less, asked for {asked}"),
     };

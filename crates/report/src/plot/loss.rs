@@ -19,6 +19,8 @@ pub(crate) fn loss(finding: &SearchSummary, loads: LoadAxis, room: Room, label: 
     let LoadAxis { low, high, loads } = loads;
     let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
         finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
+    // Two loads of the title that differ do not look the same.
+    let loads = loads.telling(sets_in(&shown).into_iter().flatten());
     let title = labelled(label, title(&shown, &outside, loads, Lost::of(finding)));
     let mut caption = String::from(if finding.is_doubted() {
         "A disc a trial; bands: of a goal that is doubted the loads that are left open, else between its bounds."
@@ -125,16 +127,29 @@ impl Lost {
     }
 }
 
+/// Whether the target lost any: what may be lost by us says nothing.
+fn is_lossy(trial: &TrialLine) -> bool {
+    trial.lost.0 > trial.disturbance.map_or(0, |one| one.doubted.0)
+}
+
+/// Whether nothing was lost; a load that was not offered says nothing.
+fn is_lossless(trial: &TrialLine) -> bool {
+    let is_short = trial.intended.is_some_and(|intended| trial.offered < intended);
+    trial.lost.0 == 0 && trial.offered.0 > 0 && !is_short
+}
+
+/// The highest load without loss, and the lowest with some.
+fn sets_in(shown: &[&TrialLine]) -> [Option<f64>; 2] {
+    let loads = |is: fn(&TrialLine) -> bool| {
+        shown.iter().filter(move |trial| is(trial)).map(|trial| trial.intended_load_pps)
+    };
+    [loads(is_lossless).max_by(f64::total_cmp), loads(is_lossy).min_by(f64::total_cmp)]
+}
+
 /// Where loss sets in among the trials that are shown, and which of those off the axis say otherwise.
 fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads, lost: Lost) -> String {
     let load = |trial: &&TrialLine| trial.intended_load_pps;
-    // What may be lost by us says nothing, and neither does a load that was not offered.
-    let ours = |trial: &TrialLine| trial.disturbance.map_or(0, |one| one.doubted.0);
-    let is_short = |trial: &TrialLine| trial.intended.is_some_and(|intended| trial.offered < intended);
-    let lossy = |trial: &&&TrialLine| trial.lost.0 > ours(trial);
-    let lossless = |trial: &&&TrialLine| trial.lost.0 == 0 && trial.offered.0 > 0 && !is_short(trial);
-    let first = shown.iter().filter(lossy).map(load).min_by(f64::total_cmp);
-    let last = shown.iter().filter(lossless).map(load).max_by(f64::total_cmp);
+    let [last, first] = sets_in(shown);
     let here = match (last, first) {
         (None, None) if shown.iter().any(|trial| trial.offered.0 > 0) => {
             return "No trial here says what the target loses: that may all be our own doing".into();
@@ -164,8 +179,10 @@ fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads, lost: Lost)
         }
     };
     let lowest = shown.iter().map(load).fold(f64::INFINITY, f64::min);
-    let below = outside.iter().filter(lossy).filter(|trial| load(trial) < lowest).count() as u64;
-    let above = outside.iter().filter(lossless).filter(|trial| load(trial) > lowest).count() as u64;
+    let below =
+        outside.iter().filter(|trial| is_lossy(trial)).filter(|trial| load(trial) < lowest).count() as u64;
+    let above =
+        outside.iter().filter(|trial| is_lossless(trial)).filter(|trial| load(trial) > lowest).count() as u64;
     let below = match below {
         0 => String::new(),
         some => format!("; {} below {}", number::plural(some, "trial"), lost.some()),
@@ -285,7 +302,11 @@ fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Sear
         }
         let Some(at) = ends.0.or(ends.1) else { continue };
         let words = match finding.point(goal) {
-            Some(headline) => format!("{} {}", finding.names[goal], loads.bare(headline)),
+            Some(_) => {
+                let has_other_unit = finding.loads.unit != loads.unit;
+                let headline = finding.headline(goal, has_other_unit).unwrap_or_default();
+                format!("{} {headline}", finding.names[goal])
+            }
             None => finding.names[goal].clone(),
         };
         // The second row serves bands that stand close.

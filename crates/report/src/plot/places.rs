@@ -96,7 +96,7 @@ fn bars(trials: &[&TrialLine], order: &[String], axis: LoadAxis) -> Vec<Bar> {
             ),
             _ => {
                 let (from, to) = (edge(index - 1), edge(index));
-                ((from, to), format!("{} to {}", loads.short(from), loads.with_unit(to)))
+                ((from, to), format!("{} to {}", loads.bare(from), loads.with_unit(to)))
             }
         };
         let trials: Vec<&TrialLine> = trials.iter().filter(|trial| place(trial) == index).copied().collect();

@@ -46,13 +46,21 @@ fn title(lost: &[u64], what: &str) -> String {
     }
     let (share, even) = (*most as f64 / all as f64, 1.0 / lost.len() as f64);
     let slices = number::plural(lost.len() as u64, "slice");
-    match (share > EVEN * even, heavier_half(lost)) {
+    let is_more = share > EVEN * even && is_beyond_chance(lost, *most, all);
+    match (is_more, heavier_half(lost)) {
         (true, _) => format!("Loss in {with} of {slices}; slice {} has {} of it", worst + 1, percent(share)),
         (false, Some((half, share))) => {
             format!("Loss in {with} of {slices}; {} of it in the {half} half", percent(share))
         }
         (false, None) => format!("Loss in {with} of {slices}, about evenly"),
     }
+}
+
+/// Whether a slice of some lost more than packets that are lost one by one in as many slices ever would: by so many standard
+/// deviations of its even share.
+fn is_beyond_chance(lost: &[u64], most: u64, all: u64) -> bool {
+    let even = all as f64 / lost.len() as f64;
+    most as f64 > even + APART * even.sqrt()
 }
 
 /// Halves that differ by so many standard errors are not alike; nor does less than so much in one of them matter.

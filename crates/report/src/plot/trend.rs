@@ -135,6 +135,7 @@ fn through<'a>(canvas: &Canvas, places: impl IntoIterator<Item = &'a (f64, f64)>
 fn numbers(series: &SeriesLine) -> Numbers {
     let loads = loads(series);
     let rows = series.points.iter().map(|point| {
+        let loads = loads.apart(point.low, point.high);
         let interval = loads.interval(point.low, point.high);
         let commit = point.labels.get("commit").cloned().unwrap_or_default();
         Reading {

@@ -36,6 +36,11 @@ impl SearchSummary<'_> {
         // One answer to all goals is said once.
         let is_one = clauses.len() > 1 && clauses.iter().all(|clause| clause.is_as(&clauses[0]));
         let last = clauses.len() - 1;
+        let each = match clauses.len() {
+            1 => "",
+            2 => "both ",
+            _ => "all ",
+        };
         let mut pieces = Vec::new();
         let mut text = String::from(verb);
         for (index, clause) in clauses.into_iter().enumerate() {
@@ -54,8 +59,13 @@ impl SearchSummary<'_> {
             pieces.push(Piece { text: std::mem::take(&mut text), goal: None });
             pieces.push(Piece { text: clause.load, goal: Some(index) });
             text = format!(" {}", loss_words(&self.answers[index].goal));
-            if index == last || !shared && !is_one {
-                text.push_str(&clause.end);
+            match clause.end.strip_prefix(", [") {
+                // One interval of several limits is no oversight.
+                Some(ends) if index == last && shared && !is_one && index > 0 => {
+                    text.push_str(&format!(", {each}in [{ends}"));
+                }
+                _ if index == last || !shared && !is_one => text.push_str(&clause.end),
+                _ => {}
             }
         }
         let mut whys: Vec<&str> = Vec::new();
@@ -74,13 +84,11 @@ impl SearchSummary<'_> {
 
     fn clause(&self, index: usize, answer: &AnswerLine) -> Clause {
         let say = |before: &'static str, load: String, end: &str| Clause { before, load, end: end.into() };
-        let loads = self.loads;
+        let loads = self.loads_of(index);
         let unknown = |end: &str| say("", "an unknown load".into(), end);
         let at_least = |load: f64, end: &str| say("at least ", loads.with_unit(loads.floor(load)), end);
         let less = |load: f64, end: &str| say("less than ", loads.with_unit(loads.ceil(load)), end);
-        let between = |low: f64, high: f64, end: &str| {
-            say("between ", format!("{} and {}", loads.bare(low), loads.with_unit(high)), end)
-        };
+        let between = |low: f64, high: f64, end: &str| say("between ", loads.between(low, "and", high), end);
         let (lower, upper) = (answer.lower_pps, answer.upper_pps);
         match (&self.standings[index], (lower, upper), answer.headline_pps()) {
             (Standing::Doubted(denied), _, _) => match (denied.low_pps, denied.high_pps) {
@@ -94,7 +102,8 @@ impl SearchSummary<'_> {
                 between(low, high, "")
             }
             (standing, _, Some(headline)) if standing.settled() => {
-                say("", loads.with_unit(headline), &format!(", {}", loads.interval(lower, upper)))
+                let headline = loads.with_unit(self.stated(index, headline));
+                say("", headline, &format!(", {}", loads.interval(lower, upper)))
             }
             (Standing::AtMaximum, _, headline) => match lower.or(headline) {
                 Some(load) => at_least(load, ", the highest load allowed"),

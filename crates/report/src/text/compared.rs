@@ -6,7 +6,7 @@ pub(crate) use story::{first_line, is_mostly_of_loss};
 
 use super::layout::{self, Columns, Page, Side};
 use super::unit;
-use crate::number::{JOIN, apart, digits, percent, percent_of, plural, three};
+use crate::number::{self, JOIN, apart, digits, percent, percent_of, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::compared::{ComparedModeLine, QuestionLine, WidthLine};
 use dropline_record::{Compared, VerdictWord};
@@ -84,7 +84,7 @@ fn peaks(modes: &[ComparedModeLine]) -> String {
 }
 
 /// A row a question.
-fn questions_table(compared: &Compared) -> Columns {
+pub(crate) fn questions_table(compared: &Compared) -> Columns {
     let asked = [typical(compared), high(compared), tail(compared)].into_iter().chain(loss(compared));
     let rows = asked.map(|row| {
         let ink = match row.verdict {
@@ -296,7 +296,7 @@ fn spread(compared: &Compared) -> Option<String> {
     let say = |name: &str, width: &WidthLine| {
         let (a, b, ratio) = (width.of_a?, width.of_b?, width.estimate?);
         let interval = match (width.low, width.high) {
-            (Some(low), Some(high)) => format!(" [{},{JOIN}{}]", three(low), three(high)),
+            (Some(low), Some(high)) => format!(" [{},{JOIN}{}]", number::low(low), number::high(high)),
             _ => " (too few to say how sure that is)".into(),
         };
         Some(format!("{name} {}{JOIN}{unit}  x{}{interval}", apart([a, b], digits).join(" → "), three(ratio)))

@@ -2,7 +2,7 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::compared_searches::{
-    first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, side, told,
+    first_line, goal, interval, interval_words, limit, limit_heads, longer, note, side, told,
 };
 use crate::number::percent;
 use crate::style::{Ink, Style};
@@ -30,7 +30,6 @@ pub fn compared_searches_text(compared: &ComparedSearches, style: Style) -> Stri
 }
 
 fn goals(compared: &ComparedSearches) -> Columns {
-    let loads = loads(compared);
     let left = |word: &str| (word.to_owned(), Side::Left);
     let [head_a, head_b] = limit_heads(compared);
     let row = |(index, line): (usize, &dropline_record::MovedLine)| {
@@ -45,8 +44,8 @@ fn goals(compared: &ComparedSearches) -> Columns {
                 (told(line), Ink::Strong),
                 (line.verdict.words(), ink),
                 (interval(line), Ink::Plain),
-                (limit(&line.of_a, line.open_a, loads), Ink::Plain),
-                (limit(&line.of_b, line.open_b, loads), Ink::Plain),
+                (limit(&line.of_a, line.open_a, compared), Ink::Plain),
+                (limit(&line.of_b, line.open_b, compared), Ink::Plain),
             ],
             note: None,
             said: note(line, compared.smallest_effect),

@@ -204,14 +204,14 @@ fn tail(fit: &Fit) -> Option<String> {
     if let Some(shape) = &tail.shape {
         let best = match shape.best.as_str() {
             "uniform" => "flat".to_owned(),
-            "geometric" => "falling by a factor a tick".to_owned(),
+            "geometric" => "falling by the same factor from tick to tick".to_owned(),
             _ => format!(
                 "a bump at{JOIN}{}{JOIN}\u{b1}{JOIN}{}",
                 three(shape.bump_mean),
                 three(shape.bump_deviation)
             ),
         };
-        words.push_str(&format!("; of flat, falling and bump most likely {best}"));
+        words.push_str(&format!("; its ticks are most likely {best} (of flat, falling and a bump)"));
     }
     let ends = tail.stability.first().zip(tail.stability.last()).filter(|_| tail.stability.len() > 1);
     if let Some((first, last)) = ends {

@@ -119,7 +119,7 @@ fn one_of_many(trial: &TrialLine, label: &str) -> String {
 }
 
 fn row(groups: &SearchGroups, line: &Line) -> Row {
-    let loads = groups.loads;
+    let loads = line.loads;
     let unknown = || "\u{2013}".to_owned();
     let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.with_unit(load));
     let time = |time: Option<f64>| time.map_or_else(unknown, number::seconds);
@@ -139,8 +139,8 @@ fn row(groups: &SearchGroups, line: &Line) -> Row {
         ]
     } else {
         vec![
-            line.stated.clone().unwrap_or_else(|| load(line.headline.median)),
-            format!("{} {}", loads.interval(line.lower_pps, line.upper_pps), loads.unit),
+            line.stated.as_ref().map_or_else(|| load(line.headline.median), |stated| stated.finds.clone()),
+            line.stated.as_ref().map_or_else(|| bounds(line), |stated| stated.bounds.clone()),
             line.change.map_or_else(String::new, change_words),
             number::count(line.trials),
             time(line.elapsed.median),
@@ -150,6 +150,11 @@ fn row(groups: &SearchGroups, line: &Line) -> Row {
         (cell, if index == usize::from(groups.repeated()) { Ink::Strong } else { Ink::Plain })
     }));
     Row { cells, note: (!line.unsettled.is_empty()).then(|| unsettled_words(line)), said: None }
+}
+
+/// Of searches that were all cut off, those of the first.
+fn bounds(line: &Line) -> String {
+    format!("{} {}", line.loads.interval(line.lower_pps, line.upper_pps), line.loads.unit)
 }
 
 /// Each doubt once.

@@ -19,7 +19,7 @@ mod trial;
 mod wakeups;
 
 pub use compared::{compared_line, compared_text};
-pub(crate) use compared::{first_line, is_mostly_of_loss, points, reason};
+pub(crate) use compared::{first_line, is_mostly_of_loss, points, questions_table, reason};
 pub use compared_bursts::compared_bursts_text;
 pub use compared_searches::compared_searches_text;
 pub(crate) use drift::{fit as course, trial as trial_course};

@@ -58,7 +58,6 @@ pub(super) fn head(page: &mut Page, record: &Record) {
 pub(crate) fn goals(finding: &SearchSummary) -> Columns {
     let left = |word: &str| (word.to_owned(), Side::Left);
     let right = |word: &str| (word.to_owned(), Side::Right);
-    let loads = finding.loads;
     // Under the last of the goals of which it is said.
     let mut notes: Vec<Option<String>> = vec![None; finding.answers.len()];
     for (goals, words) in finding.unsettled().into_iter().filter(|(goals, _)| finding.has_why(goals[0])) {
@@ -81,11 +80,7 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
             let standing = &finding.standings[index];
             let doubted = standing.denied().is_some();
             let headline = finding.headline(index, true).unwrap_or_else(|| "unknown".into());
-            let bounds = match (answer.lower_pps, answer.upper_pps) {
-                _ if doubted => "none".into(),
-                (None, None) => "none".into(),
-                (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
-            };
+            let bounds = if doubted { "none".into() } else { finding.interval(index) };
             let width = search_summary::width(answer)
                 .filter(|_| !doubted)
                 .map_or_else(String::new, |width| search_summary::width_words(width, answer.goal.width));

@@ -4,8 +4,8 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::prose::date;
 use crate::style::{Ink, Style};
 use crate::trends::{
-    change, confirmation, drift, first_line, level, nights, reference, silent, span, spikes, too_few,
-    verdict, weights,
+    change, change_between, confirmation, drift, first_line, level, nights, reference, silent, span, spikes,
+    too_few, verdict, weights,
 };
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
@@ -70,7 +70,7 @@ fn changes(series: &SeriesLine) -> Columns {
                 (date(&line.at), Ink::Strong),
                 (change(line.size), Ink::Strong),
                 (verdict(line), ink),
-                (format!("[{}, {}]", change(line.size_low), change(line.size_high)), Ink::Plain),
+                (change_between(line.size_low, line.size_high), Ink::Plain),
                 (line.id.clone(), Ink::Faint),
             ],
             note: None,

@@ -115,6 +115,13 @@ impl Answer {
         };
         trial.slices = self.slices.into_iter().map(slice).collect();
         trial.caveats = self.caveats.into_iter().map(Caveat::from).collect();
+        let replies = self.forwarded;
+        let known = trial.delay.histogram.as_ref().map(Histogram::count).filter(|known| *known < replies);
+        // Another Dropline has words of its own for that.
+        let is_said = trial.caveats.iter().any(|caveat| caveat.code() == "delay_unknown");
+        if let Some(known) = known.filter(|_| !is_said) {
+            trial.caveats.push(Caveat::DelaysOfPart { known, replies });
+        }
         let (asked, lasted) = (question.input.duration, self.duration);
         if lasted.abs_diff(asked) > asked / 1000 && !question.stopped {
             let (lasted, asked) = (lasted.as_secs_f64(), asked.as_secs_f64());
@@ -292,11 +299,16 @@ impl From<&Trial> for Answer {
             elapsed: trial.elapsed,
             delay_ns_histogram: trial.delay.histogram.as_ref().map(|histogram| histogram.cells().collect()),
             slices: Vec::new(),
-            // What was not offered stands in the numbers, by which it is judged.
+            // What was not offered, or has no delay, stands in the numbers, by which it is judged.
             caveats: trial
                 .caveats
                 .iter()
-                .filter(|caveat| !matches!(caveat, Caveat::GeneratorLimited { error: None, .. }))
+                .filter(|caveat| {
+                    !matches!(
+                        caveat,
+                        Caveat::GeneratorLimited { error: None, .. } | Caveat::DelaysOfPart { .. }
+                    )
+                })
                 .map(|caveat| AnswerCaveat { code: caveat.code().into(), text: caveat.to_string() })
                 .collect(),
         }

@@ -220,6 +220,12 @@ impl fmt::Display for Caveat {
             Self::DelayUnknown { packets } => {
                 write!(f, "{} came so late that the delay is not known", number_of(*packets, "reply"))
             }
+            Self::DelaysOfPart { known, replies } => write!(
+                f,
+                "the program gave the delay of {known} of {}: percentiles are of these, and a goal of delay takes as \
+                 large a share of the others to be late as of these",
+                number_of(*replies, "reply")
+            ),
             Self::FewSlices { slices, wanted } => write!(
                 f,
                 "the trial is short: it has {} and not {wanted}, so less is known of how it varied",

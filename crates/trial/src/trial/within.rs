@@ -13,14 +13,20 @@ impl Trial {
     ///
     /// Counted is from when a packet left, where that was measured, and else from when it was due: our own lateness is not
     /// the target's. The bound is that of the histogram's cell, at most a thousandth longer. Packets of which the delay is
-    /// not known are counted as dropped by our own side: of them nobody knows whether they came in time.
+    /// not known are counted as dropped by our own side: of them nobody knows whether they came in time. Where a program told the
+    /// delays of a part of the replies, that part stands for all.
     pub fn forward_within(&mut self, bound: Duration) {
         self.forward_within_in_each_direction(bound);
         let delay = if self.service_delay.histogram.is_some() { &self.service_delay } else { &self.delay };
         let bound_ns = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
         let known = delay.histogram.as_ref().map_or(0, Histogram::count).saturating_add(delay.negative);
         let late = delay.histogram.as_ref().map_or(0, |all| above(all, bound_ns)).min(self.forwarded);
-        let unknown = self.forwarded.saturating_sub(known);
+        let is_part =
+            known > 0 && self.caveats.iter().any(|caveat| matches!(caveat, Caveat::DelaysOfPart { .. }));
+        let (late, unknown) = match is_part {
+            true => (share_of(self.forwarded, late, known), 0),
+            false => (late, self.forwarded.saturating_sub(known)),
+        };
         if late > 0 {
             let lost = self.lost();
             let places = self.lost_at.get_or_insert_default();
@@ -31,10 +37,16 @@ impl Trial {
         }
         self.forwarded -= late + unknown;
         self.generator_lost += unknown;
-        if unknown > 0 && !self.caveats.iter().any(|caveat| matches!(caveat, Caveat::DelayUnknown { .. })) {
+        if unknown > 0 && !self.caveats.iter().any(|caveat| caveat.code() == "delay_unknown") {
             self.caveats.push(Caveat::DelayUnknown { packets: unknown });
         }
     }
+}
+
+/// As large a part of all as `some` is of `known`, rounded up: what is late at all is not nothing.
+fn share_of(all: u64, some: u64, known: u64) -> u64 {
+    let share = (u128::from(all) * u128::from(some)).div_ceil(u128::from(known));
+    u64::try_from(share).unwrap_or(u64::MAX).min(all)
 }
 
 /// How many delays are in cells beyond that of the bound.
@@ -88,6 +100,17 @@ mod tests {
         trial.service_delay = Delay::of(served);
         trial.forward_within(BOUND);
         assert_eq!((trial.forwarded, trial.lost_at), (1000, None));
+    }
+
+    #[test]
+    fn delays_of_a_part_of_the_replies_stand_for_all_and_the_others_are_not_late() {
+        let mut trial = trial(100, 1);
+        trial.forwarded = 990;
+        trial.caveats.push(Caveat::DelaysOfPart { known: 100, replies: 990 });
+        trial.forward_within(BOUND);
+        assert_eq!((trial.forwarded, trial.lost(), trial.generator_lost), (980, 20, 0));
+        assert_eq!(trial.lost_at.as_ref().unwrap()["late"], 10);
+        assert!(!trial.is_void_at(Ratio::ZERO));
     }
 
     #[test]

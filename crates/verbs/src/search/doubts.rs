@@ -1,12 +1,34 @@
 //! Doubts about the trials of a search, as its answer says them: each kind once.
 
 use dropline_record::{AnswerLine, CaveatLine, LoadUnit, Record, TrialLine};
+use dropline_trial::caveat::OF_SEARCH;
 use dropline_trial::number_of;
 use dropline_trial::{Caveat, Rate};
 
+/// The code of what a program says in words alone.
+const PROGRAM: &str = "program";
+
 /// A load in words, in the unit of what it counts
 pub fn load_in(load: impl std::fmt::Display, load_unit: LoadUnit) -> String {
-    load.to_string().replace(LoadUnit::Packets.rates()[0], load_unit.rates()[0])
+    let words = load.to_string().replace(LoadUnit::Packets.rates()[0], load_unit.rates()[0]);
+    match load_unit {
+        LoadUnit::Packets => words,
+        _ => counted_in(&words, load_unit),
+    }
+}
+
+/// Words about packets as words about what such a target counts.
+fn counted_in(words: &str, load_unit: LoadUnit) -> String {
+    let parts = words.split_inclusive(|sign: char| !sign.is_alphanumeric());
+    let counted = |part: &str| {
+        let word = part.trim_end_matches(|sign: char| !sign.is_alphanumeric());
+        match word {
+            "packets" => part.replacen(word, load_unit.many(), 1),
+            "packet" => part.replacen(word, load_unit.one(), 1),
+            _ => part.to_owned(),
+        }
+    };
+    parts.map(counted).collect()
 }
 
 /// A doubt with its loads in the unit of what they count.
@@ -44,13 +66,22 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
             true => " (no answer rests on them)",
             false => "",
         };
+        // What only a search can say of its trials, the program that performed one of them says of that one alone.
+        let (kept, named) = match OF_SEARCH.contains(&code) {
+            true => (PROGRAM, format!("the program that performed it says {code}: ")),
+            false => (code, String::new()),
+        };
+        // What another program says has words of its own.
+        let words = match caveat.caveat() {
+            Caveat::Reported { .. } => caveat.text.clone(),
+            _ => load_in(&caveat.text, unit),
+        };
         let text = format!(
-            "{count} of {}, as in trial {} at {load}: {}{again}",
+            "{count} of {}, as in trial {} at {load}: {named}{words}{again}",
             number_of(all, "trial"),
-            line.number,
-            caveat.text
+            line.number
         );
-        Some(CaveatLine::said(code, text))
+        Some(CaveatLine::said(kept, text))
     };
     codes.into_iter().filter_map(said).collect()
 }
@@ -163,6 +194,44 @@ mod tests {
         record.trials[0].caveats = vec![CaveatLine::said("few_slices", "our card was warm")];
         let [said] = of_trials(&record).try_into().unwrap();
         assert!(said.text.contains("our card was warm"), "{}", said.text);
+    }
+
+    #[test]
+    fn a_doubt_about_requests_speaks_of_no_packets() {
+        let mut record = kept();
+        record.header.load_unit = LoadUnit::Requests;
+        let limited = Caveat::GeneratorLimited { intended: 10, offered: 4, error: None, interface: None };
+        record.trials.iter_mut().for_each(|line| line.caveats = vec![CaveatLine::from(&limited)]);
+        let text = of_trials(&record).remove(0).text;
+        assert!(text.contains("offered 4 of 10 intended requests") && !text.contains("packet"), "{text}");
+        for line in &mut record.trials {
+            line.caveats = vec![CaveatLine::said("tool", "our packets are ours")];
+        }
+        assert!(of_trials(&record)[0].text.ends_with("our packets are ours"));
+    }
+
+    #[test]
+    fn what_only_a_search_can_say_is_of_one_trial_where_its_program_says_it() {
+        for code in OF_SEARCH {
+            let mut record = kept();
+            let text = include_str!("../../../record/tests/records/dropline-1.jsonl");
+            record.result = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+            record.result.as_mut().unwrap().caveats.clear();
+            for line in &mut record.trials {
+                line.caveats = Vec::new();
+            }
+            let stated = |record: &Record| dropline_report::said(record);
+            let before = stated(&record);
+            record.trials[1].caveats = vec![CaveatLine::said(code, "our card was warm")];
+            let said = of_trials(&record);
+            let [only] = said.as_slice() else { panic!("{said:?}") };
+            assert!(
+                only.code == PROGRAM && only.text.ends_with(&format!("says {code}: our card was warm")),
+                "{only:?}"
+            );
+            record.result.as_mut().unwrap().caveats = said;
+            assert_eq!(stated(&record), before, "{code} became the headline of a search");
+        }
     }
 
     #[test]

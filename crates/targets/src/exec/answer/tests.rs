@@ -41,7 +41,7 @@ fn optional_fields_enter_the_trial() {
         "caveats":["warm",{"code":"x","text":"y"}],"vendor":1}"#;
     let trial = trial(line).unwrap();
     assert_eq!(trial.delay.histogram.unwrap().count(), 8);
-    assert_eq!((trial.slices.len(), trial.caveats.len()), (1, 3));
+    assert_eq!((trial.slices.len(), trial.caveats.len()), (1, 3), "{:?}", trial.caveats);
     let limited = Caveat::GeneratorLimited { intended: 10, offered: 9, error: None, interface: None };
     assert!(trial.caveats.contains(&limited));
 }
@@ -53,6 +53,22 @@ fn what_was_not_offered_is_judged_by_its_number_however_often_it_is_passed_on() 
     let again = trial(&serde_json::to_string(&Answer::from(&first)).unwrap()).unwrap();
     assert!(first.is_invalid() && !again.tells_nothing());
     assert_eq!(again.caveats, first.caveats);
+}
+
+#[test]
+fn replies_whose_delay_was_not_told_came_all_the_same_however_often_it_is_passed_on() {
+    let line =
+        r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,"delay_ns_histogram":[[100,2]]}"#;
+    let first = trial(line).unwrap();
+    assert_eq!(first.caveats, [Caveat::DelaysOfPart { known: 2, replies: 8 }]);
+    let again = trial(&serde_json::to_string(&Answer::from(&first)).unwrap()).unwrap();
+    assert_eq!(again.caveats, first.caveats);
+    let mut bounded = first;
+    bounded.forward_within(Duration::from_micros(1));
+    assert_eq!((bounded.forwarded, bounded.generator_lost), (8, 0));
+    // None at all is none.
+    let none = line.replace("[[100,2]]", "[]");
+    assert_eq!(trial(&none).unwrap().caveats.len(), 1);
 }
 
 #[test]
