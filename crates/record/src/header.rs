@@ -61,8 +61,8 @@ impl Header {
     /// Whether its requests may be shorter than Dropline's own packets.
     pub(crate) fn asks_in_few_bytes(&self) -> bool {
         let target = &self.target;
-        TargetKind::of(target).is_some_and(|kind| kind.asks_in_few_bytes)
-            || target.starts_with("udp://") && target.contains("payload=")
+        TargetKind::of(target)
+            .is_some_and(|kind| kind.asks_in_few_bytes || kind.takes_payload && target.contains("payload="))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::traffic::highest_load;
 use crate::verdict_word::{Standing, tried_at_lowest, unfinished_words};
-use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TargetKind, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ impl<'a> SearchSummary<'a> {
 
     /// Whether its time is not that of a clock.
     fn is_simulated(&self) -> bool {
-        self.record.header.target.starts_with("sim:")
+        TargetKind::of(&self.record.header.target).is_some_and(|kind| kind.is_simulated)
     }
 
     /// The same, and what ended it where that is neither an answer nor a caveat.

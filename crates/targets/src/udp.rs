@@ -13,7 +13,8 @@ use dropline_traffic::{
     Watching, probe,
 };
 use dropline_trial::{
-    Caveat, Measurer, Pace, Packet, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of,
+    Caveat, MOST_STREAMS, Measurer, Pace, Packet, PacketTimes, Rate, TrafficProfile, Trial, TrialInput,
+    time_of,
 };
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -318,9 +319,9 @@ pub fn failure(why: &UdpError) -> Failure {
              firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
         UdpError::UnevenStreams => failure.advice("write --streams as a number, or leave it out"),
-        UdpError::FewStreams { needed: 1025.., .. } => failure.advice(
-            "no load has more than 1024 streams: take a longer tag (such as {tag:4}), a lower load or a shorter --drain",
-        ),
+        UdpError::FewStreams { needed, .. } if *needed > u64::from(MOST_STREAMS) => failure.advice(format!(
+            "no load has more than {MOST_STREAMS} streams: take a longer tag (such as {{tag:4}}), a lower load or a shorter --drain"
+        )),
         UdpError::FewStreams { needed, .. } => failure.advice(format!(
             "leave --streams out, or write --streams {needed}; a lower load or a shorter --drain needs fewer"
         )),

@@ -48,7 +48,7 @@ pub use progress::Progress;
 pub use responder::running::RunningResponder;
 pub use responder::settings::{Responder, ResponderCounts};
 pub use send::sent::Trains;
-pub use sockets::connection::{Sources, Targets};
+pub use sockets::connection::{Sources, Targets, read_addresses};
 pub use sockets::consented::Consented;
 pub use sockets::datagrams;
 pub use sockets::flows::Flows;

@@ -276,7 +276,7 @@ pub(crate) struct TrafficArgs {
     /// speaks a protocol of its own, as many as tell its replies apart].
     #[arg(long, value_name = "N|SHARES")]
     pub(crate) streams: Option<String>,
-    /// Split the load over directions with these shares, such as west=2,east=1 (exec:, sim: and link:, there to the second interface first).
+    /// Split the load over directions with these shares, such as west=2,east=1 (exec:, sim: and link:, there to the second interface first; any other target has one).
     #[arg(long, value_name = "SHARES")]
     pub(crate) directions: Option<String>,
     #[arg(long, value_name = "N", help = seed())]
