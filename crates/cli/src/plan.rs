@@ -192,9 +192,6 @@ pub(crate) fn searches(
 
 /// The bursts of each frame size.
 pub(crate) fn bursts(args: &SearchArgs, repetitions: u32) -> Result<Vec<BackToBackPlan>, Failure> {
-    /// Bits a second of the rate where nobody says another, and bytes between two frames (preamble and gap, IEEE 802.3).
-    const LINE_BPS: f64 = 1e10;
-    const BETWEEN: u32 = 20;
     /// A bucket fills again, and a queue gets empty.
     const REST: Duration = Duration::from_millis(200);
     if args.fleet.on.is_some() {
@@ -214,12 +211,11 @@ pub(crate) fn bursts(args: &SearchArgs, repetitions: u32) -> Result<Vec<BackToBa
             ));
         }
         profile.drain.rest = profile.drain.rest.max(REST);
-        let frame_bits = f64::from(profile.packet.frame_bytes() + BETWEEN) * 8.0;
         let rate = match &args.max_load {
             Some(_) => {
                 arguments(args).range(&target, &profile, &mut |_| Err(Failure::usage("--max-load")))?.max()
             }
-            None => Rate::pps(LINE_BPS / frame_bits).map_err(Failure::usage)?,
+            None => BackToBackPlan::line_rate(profile.packet)?,
         };
         Ok(BackToBackPlan { target: target.clone(), profile, rate, repetitions })
     };

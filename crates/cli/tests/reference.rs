@@ -136,6 +136,14 @@ enum CountsAnswer {
     HeartbeatReport(dropline_aggregator::report::Reading),
     /// `heartbeat watch`, when it ends.
     HeartbeatWatch(dropline_aggregator::watch::WatchState),
+    /// `fleet list`.
+    FleetList(dropline_fleet::answers::AgentsLine),
+    /// `fleet ping`.
+    FleetPing(dropline_fleet::answers::ClocksLine),
+    /// `fleet doctor`.
+    FleetDoctor(dropline_fleet::answers::FleetFindings),
+    /// `fleet revoke`: a list of these.
+    FleetRevoke(dropline_fleet::Revoked),
 }
 
 /// What `--json` prints where the answer is no record: as of a record, whose own parts stand on its page.
@@ -185,8 +193,10 @@ fn describe(page: &mut String, name: &str, part: &Value, link: &dyn Fn(&str) -> 
         writeln!(page, "One of {}.", kind(part, link)).unwrap();
     } else {
         *page += "| field | holds | meaning |\n|---|---|---|\n";
+        let required = part["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         for (field, what) in fields(part) {
-            writeln!(page, "| `{field}` | {} | {} |", kind(&what, link), about(&what)).unwrap();
+            let absent = if required.iter().any(|name| *name == field) { "" } else { ", may be absent" };
+            writeln!(page, "| `{field}` | {}{absent} | {} |", kind(&what, link), about(&what)).unwrap();
         }
     }
     // What else it holds, by the word of a field.

@@ -154,6 +154,13 @@ pub struct SearchLine {
     pub mdr: Option<MdrLine>,
 }
 
+impl SearchLine {
+    /// Whether its bounds are an interval with a confidence level, and no loads that a trial was made at.
+    pub fn has_level(&self) -> bool {
+        self.algorithm == "credible"
+    }
+}
+
 /// Other limits of a resumed search: they hold from here on, the header's until here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsLine {

@@ -350,8 +350,10 @@ impl<'a> SearchSummary<'a> {
     pub(crate) fn outlook(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
         let caveats = self.record.result.iter().flat_map(|result| &result.caveats);
-        if caveats.into_iter().any(|caveat| caveat.numbers.contains_key("since_trial")) {
-            // What trials before the change cost says nothing of the next search.
+        // Nor does what trials before a change cost say anything of the next search, or what is not the target's.
+        if answer.is_generators()
+            || caveats.into_iter().any(|caveat| caveat.numbers.contains_key("since_trial"))
+        {
             return None;
         }
         let wide = width(answer)
@@ -364,7 +366,7 @@ impl<'a> SearchSummary<'a> {
         let takes = outlook.narrow_budget_s;
         let narrow = match takes / self.elapsed_s() {
             times if times > EVER => {
-                format!("{asked} is out of reach (width=2% behind the goal asks for less)")
+                format!("{asked} is out of reach; ask for less: width=2% behind the goal")
             }
             // No square root is sure so far ahead.
             times if times > SOON => {
@@ -382,7 +384,7 @@ impl<'a> SearchSummary<'a> {
     /// Whether trials fail at any load now and then: longer ones do so more often.
     fn has_outages(&self) -> bool {
         let mut caveats = self.record.result.iter().flat_map(|result| &result.caveats);
-        caveats.any(|caveat| ["bad_moments", "fails_anywhere", "outages"].contains(&caveat.code.as_str()))
+        caveats.any(|caveat| OUTAGES.contains(&caveat.code.as_str()))
     }
 
     /// What to do about an interval that is wide, where nobody knows what a longer search would give.
@@ -426,6 +428,9 @@ impl<'a> SearchSummary<'a> {
             .collect()
     }
 }
+
+/// Caveats of trials that fail at any load now and then: longer trials show that more often.
+const OUTAGES: [&str; 3] = ["bad_moments", "fails_anywhere", "outages"];
 
 /// What takes more than so many times as long as the search took is told roughly.
 const SOON: f64 = 10.0;

@@ -39,6 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use http::DEADLINE;
 pub use link::reflect;
 pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Elsewhere, Opened, Opening, ProgramFile};
@@ -462,8 +463,8 @@ impl Target {
         }
     }
 
-    /// Whether it is a program of its own that is started for the measurement.
-    pub fn is_program(&self) -> bool {
+    /// Whether a program that is started performs its trials (`exec:`).
+    pub fn is_exec(&self) -> bool {
         matches!(self.kind, Kind::Exec { .. })
     }
 

@@ -27,7 +27,10 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "udp://",
     forms: &[
         ("udp://HOST:PORT", "a UDP service that echoes each request"),
-        ("udp://HOST:PORT?reply=any", "the same for a service that echoes only the first 16 bytes"),
+        (
+            "udp://HOST:PORT?reply=any",
+            "the same for a service that sends back the first 16 bytes, and then anything",
+        ),
         ("udp://HOST:PORT?reply=none", "a one-way service, counted at its socket"),
         (
             "udp://HOST:PORT?payload=hex:c0de{tag:4}&reply=tag@2",
@@ -345,7 +348,7 @@ pub fn failure(why: &UdpError) -> Failure {
         }
         UdpError::NotTaken { .. } => failure.advice(
             "a queue there is full, or a rule drops what leaves: look at  tc -s qdisc show  and  nft list ruleset, and take away \
-             what is in the way",
+             what stops them",
         ),
         UdpError::Unreachable { .. } => failure.advice(
             "there is no route to it (its link, or loopback, may be down), or a rule of a firewall leads packets to it \

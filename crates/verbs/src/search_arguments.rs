@@ -96,7 +96,7 @@ pub struct Question {
 }
 
 /// Loss ratios that are asked for where nobody names a goal.
-const GOALS: [&str; 2] = ["0", "0.5%"];
+pub const GOALS: [&str; 2] = ["0", "0.5%"];
 
 impl SearchArguments<'_> {
     /// The search of the record that the target replays, where it replays one and no preset says what is asked.
@@ -142,7 +142,7 @@ impl SearchArguments<'_> {
         preset: Option<Preset>,
         replayed: Option<&SearchPlan>,
     ) -> Result<AlgorithmPlan, Failure> {
-        let implied = if self.preset.is_some() { "mlr" } else { "credible" };
+        let implied = if self.preset.is_some() { "mlr" } else { AlgorithmPlan::all()[0].name() };
         let mut algorithm = match (self.algorithm, replayed) {
             (Some(named), _) => named,
             (None, Some(record)) if self.preset.is_none() => record.algorithm,

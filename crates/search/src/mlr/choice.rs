@@ -4,7 +4,7 @@ use super::next_step::NextStep;
 use super::view::View;
 use super::{Class, Mlr, belief, close_enough, strict};
 use crate::{GoalResult, Irregular};
-use dropline_trial::{Ratio, TrialInput};
+use dropline_trial::{Rate, Ratio, TrialInput};
 
 /// A trial worth making, and why.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +45,19 @@ impl Mlr {
                     let open =
                         |load: &(usize, f64)| self.class(index, self.grid.load(load.0)) == Class::Undecided;
                     let doubtful = lower.into_iter().chain(upper).filter(open);
-                    let Some((load, chance)) = doubtful.min_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-                    let known = self.loads.contains_key(&self.grid.load(load));
-                    let duration = if known { goal.trial_duration } else { goal.initial_trial_duration };
-                    (chance, at(load, duration, "prove"))
+                    match (doubtful.min_by(|a, b| a.1.total_cmp(&b.1)), self.open_beside_the_grid(index)) {
+                        (Some((load, chance)), _) => {
+                            let known = self.loads.contains_key(&self.grid.load(load));
+                            let duration =
+                                if known { goal.trial_duration } else { goal.initial_trial_duration };
+                            (chance, at(load, duration, "prove"))
+                        }
+                        (None, Some(load)) => {
+                            let input = TrialInput { load, duration: goal.trial_duration };
+                            (0.5, Choice { input, phase: "prove" })
+                        }
+                        (None, None) => continue,
+                    }
                 }
             };
             if proof.is_none_or(|best| chance < best.0) {
@@ -56,6 +65,19 @@ impl Mlr {
             }
         }
         proof.map(|(_, choice)| choice)
+    }
+
+    /// Of the loads between a goal's bounds that are not decided, the one that was tried most; others than this search try loads beside
+    /// the grid ([`Certified`](crate::Certified)).
+    fn open_beside_the_grid(&self, index: usize) -> Option<Rate> {
+        let (lower, upper) = self.relevant(index);
+        let is_between =
+            |load: Rate| lower.is_none_or(|lower| load > lower) && upper.is_none_or(|upper| load < upper);
+        let open = self
+            .loads
+            .iter()
+            .filter(|&(&load, _)| is_between(load) && self.class(index, load) == Class::Undecided);
+        open.max_by_key(|(_, known)| known.seen.len()).map(|(&load, _)| load)
     }
 
     /// What this goal would try; `None` when it has its answer.

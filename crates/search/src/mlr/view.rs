@@ -88,10 +88,11 @@ impl<'a> View<'a> {
         self.rungs.get(self.cut)
     }
 
-    /// What is known of a load on the grid.
+    /// What is known of a load on the grid: not of one beside it, which others than this search tried.
     pub(super) fn known(&self, index: usize) -> Option<&Rung> {
-        let place = self.rungs.partition_point(|rung| rung.index < index);
-        self.rungs.get(place).filter(|rung| rung.index == index)
+        let load = self.mlr.grid.load(index);
+        let place = self.rungs.partition_point(|rung| rung.load < load);
+        self.rungs.get(place).filter(|rung| rung.load == load)
     }
 
     /// Its class; `None` when it was not tried.

@@ -2,8 +2,8 @@
 
 use dropline_search::credible::Config;
 use dropline_search::{
-    Algorithm as _, Certified, Credible, CredibleError, Goal, GoalOutcome, GoalResult, Limits, Mlr, Preset,
-    Search, mlr,
+    Algorithm as _, Certified, Credible, CredibleError, Goal, GoalOutcome, GoalResult, Irregular, Limits,
+    Mlr, Preset, Search, mlr,
 };
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, Ratio, TrafficProfile, Trial, seed};
@@ -163,6 +163,40 @@ fn a_certificate_is_regular_and_leaves_the_interval_as_it_was() {
     let stated = certified.certified().unwrap();
     assert!(stated.iter().all(|outcome| outcome.result == GoalResult::Regular), "{stated:?}");
     assert!((14..60).contains(&more), "{more} trials more");
+}
+
+/// The proof begins with all that the interval saw: at loads of no grid, good ones and bad ones in any order.
+#[test]
+fn a_certificate_ends_regular_at_a_limit_or_at_its_budget() {
+    let goals = Preset::Csit.goals();
+    let proof_budget = Duration::from_secs(1200);
+    let mut unfinished = Vec::new();
+    for (name, seed) in ["noisy", "soft", "inconsistent", "dips"]
+        .into_iter()
+        .flat_map(|name| (20..22).map(move |seed| (name, seed)))
+    {
+        let config = Config { seed, ..Config::new(goals.clone(), default_range()) };
+        let effective = mlr::EffectiveDuration::Trial;
+        let proof = mlr::Config { goals: goals.clone(), range: default_range(), effective };
+        let mut certified =
+            Certified::new(Credible::new(config).unwrap(), Mlr::new(proof).unwrap(), proof_budget);
+        let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+        let settings = Settings { seed, ..Settings::default() };
+        let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
+        let mut spent = Duration::ZERO;
+        while let Some(input) = certified.next_trial() {
+            let Ok(trial) = target.measure(input);
+            spent += trial.elapsed;
+            certified.record(&trial);
+        }
+        let is_finished =
+            |outcome: &GoalOutcome| outcome.result != GoalResult::Irregular(Irregular::Unfinished);
+        if spent < proof_budget && !certified.certified().unwrap().iter().all(is_finished) {
+            unfinished
+                .push(format!("sim:{name} {seed} after {spent:?}: {:?}", certified.certified().unwrap()));
+        }
+    }
+    assert!(unfinished.is_empty(), "{}", unfinished.join("\n"));
 }
 
 #[test]
