@@ -195,8 +195,11 @@ fn describe(page: &mut String, name: &str, part: &Value, link: &dyn Fn(&str) -> 
         *page += "| field | holds | meaning |\n|---|---|---|\n";
         let required = part["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         for (field, what) in fields(part) {
-            let absent = if required.iter().any(|name| *name == field) { "" } else { ", may be absent" };
-            writeln!(page, "| `{field}` | {}{absent} | {} |", kind(&what, link), about(&what)).unwrap();
+            let holds = kind(&what, link);
+            // What may be null is written as null.
+            let is_there = holds.ends_with(" or null") || required.iter().any(|name| *name == field);
+            let absent = if is_there { "" } else { ", may be absent" };
+            writeln!(page, "| `{field}` | {holds}{absent} | {} |", about(&what)).unwrap();
         }
     }
     // What else it holds, by the word of a field.
