@@ -154,8 +154,10 @@ pub(crate) fn parts() -> String {
     PARTS.map(|(name, _)| name).join(", ")
 }
 
-/// Each part, and how what it needs is installed.
-const PARTS: [(&str, fn() -> Done); 12] = [
+/// A part by its name, and how what it needs is installed.
+type Part = (&'static str, fn() -> Done);
+
+const PARTS: [Part; 12] = [
     ("audio", || packages(&AUDIO)),
     ("embedded", || packages(&EMBEDDED)),
     ("fleet", || packages(&FLEET)),
