@@ -1,11 +1,11 @@
 //! The words of a search, as Python hands them over.
 
 use dropline_failure::Failure;
-use dropline_search::Limits;
 use dropline_search::mlr::EffectiveDuration;
+use dropline_search::{Limits, Preset};
 use dropline_targets::Target;
 use dropline_traffic::Targets;
-use dropline_trial::{Rate, TrafficProfile};
+use dropline_trial::{Drain, Rate, TrafficProfile};
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::search_arguments::{SearchArguments, Spelling};
 use pyo3::prelude::*;
@@ -49,6 +49,7 @@ impl Asked {
             max_load: self.max_load.as_deref(),
             warm_up: self.warm_up.as_deref(),
             delay_at: &self.delay_at,
+            seed: self.seed,
             ..SearchArguments::default()
         })
     }
@@ -61,22 +62,17 @@ impl Asked {
     ) -> Result<(SearchPlan, Option<Rate>), Failure> {
         target.consent(&Targets::default())?;
         let asked = self.arguments()?;
-        let replayed = target
-            .replayed()
-            .zip(target.file())
-            .and_then(|(record, path)| SearchPlan::of_record(&record, path).ok());
+        let replayed = asked.replayed(&target);
         let question = asked.question(replayed.as_ref())?;
-        let mut profile = TrafficProfile::default();
-        profile.drain = question.preset.map_or(profile.drain, |preset| preset.drain());
-        profile.seed =
-            self.seed.or(replayed.as_ref().map(|record| record.profile.seed)).unwrap_or(profile.seed);
+        let drain = question.preset.map_or_else(Drain::default, Preset::drain);
+        let profile = TrafficProfile { drain, ..TrafficProfile::default() };
         let mut limit = None;
-        let range = asked.range(&target, &profile, &mut |profile| {
+        let plan = asked.plan(target, &question, profile, replayed.as_ref(), &mut |profile| {
             let measured = dropline_targets::generator_limit(profile, stop)?;
             limit = Some(measured);
             Ok(measured)
         })?;
-        Ok((asked.plan(target, &question, profile, range, replayed.as_ref())?, limit))
+        Ok((plan, limit))
     }
 
     /// Other limits for a search that is resumed.

@@ -27,6 +27,35 @@ def test_a_search_of_a_word_is_that_of_the_command_line():
     assert "sim:hard" in record.line() and "sim:hard" in str(record)
 
 
+def test_what_is_not_said_of_a_service_is_what_the_command_line_takes(tmp_path):
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 0))
+    server.settimeout(0.2)
+    done = threading.Event()
+
+    def serve():
+        while not done.is_set():
+            try:
+                request, asker = server.recvfrom(512)
+            except TimeoutError:
+                continue
+            # A response without an answer.
+            server.sendto(request[:2] + bytes([request[2] | 0x80]) + request[3:], asker)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    path = tmp_path / "service.jsonl"
+    word = f"dns://127.0.0.1:{server.getsockname()[1]}?names=h{{0..9}}.example.org"
+    try:
+        dropline.search(word, min_load=1000, max_load=40e3, max_trials=1, record=path)
+    finally:
+        done.set()
+        thread.join()
+        server.close()
+    profile = json.loads(path.read_text().splitlines()[0])["profile"]
+    assert len(profile["streams"]) >= 4
+
+
 def test_a_function_is_a_target_with_record_delays_caveats_and_page(counted, tmp_path):
     path = tmp_path / "own.jsonl"
 

@@ -20,8 +20,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, fleet, flowgraph, fuzz, link, python,
-                         rivals, services, test, trace
+cargo xtask setup PART   install what a part needs: PARTS
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
@@ -58,7 +57,7 @@ fn main() -> ExitCode {
         ["python"] => python::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),
-        _ => Err(USAGE.into()),
+        _ => Err(USAGE.replacen("needs: PARTS", &format!("needs: {}", setup::parts()), 1)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -143,47 +143,54 @@ const WAIT: &str = "--option=DPkg::Lock::Timeout=300";
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
 pub(crate) fn run(part: &str) -> Done {
-    match part {
-        "test" => {
-            packages(&TEST)?;
-            python_is_here()?;
-            python::set_up_readers()?;
-            browser()
-        }
-        "audio" => packages(&AUDIO),
-        "embedded" => packages(&EMBEDDED),
-        "fleet" => packages(&FLEET),
-        // LTTng records beside our rings.
-        "flowgraph" => {
-            packages(&[&FLOWGRAPH[..], &TRACE].concat())?;
-            crate::trace::build()?;
-            crate::flowgraph::build()
-        }
-        "link" => packages(&LINK),
-        "python" => {
-            python_is_here()?;
-            python::set_up()
-        }
-        "rivals" => packages(&RIVALS),
-        "services" => {
-            unpack(&SERVICES)?;
-            vegeta()?;
-            stamp_suite()
-        }
-        "gallery" => {
-            run("services").and_then(|()| packages(&GALLERY)).and_then(|()| unpack(&GALLERY_SERVERS))
-        }
-        "fuzz" => packages(&FUZZ),
-        "trace" => {
-            packages(&TRACE)?;
-            crate::trace::build()
-        }
-        _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, fleet, flowgraph, fuzz, gallery, link, python, rivals, services, \
-             test and trace"
-        )),
+    match PARTS.iter().find(|(name, _)| *name == part) {
+        Some((_, install)) => install(),
+        None => Err(format!("there is no part {part:?}; there are {}", parts())),
     }
 }
+
+/// All parts by name.
+pub(crate) fn parts() -> String {
+    PARTS.map(|(name, _)| name).join(", ")
+}
+
+/// A part by its name, and how what it needs is installed.
+type Part = (&'static str, fn() -> Done);
+
+const PARTS: [Part; 12] = [
+    ("audio", || packages(&AUDIO)),
+    ("embedded", || packages(&EMBEDDED)),
+    ("fleet", || packages(&FLEET)),
+    // LTTng records beside our rings.
+    ("flowgraph", || {
+        packages(&[&FLOWGRAPH[..], &TRACE].concat())?;
+        crate::trace::build()?;
+        crate::flowgraph::build()
+    }),
+    ("fuzz", || packages(&FUZZ)),
+    ("gallery", || run("services").and_then(|()| packages(&GALLERY)).and_then(|()| unpack(&GALLERY_SERVERS))),
+    ("link", || packages(&LINK)),
+    ("python", || {
+        python_is_here()?;
+        python::set_up()
+    }),
+    ("rivals", || packages(&RIVALS)),
+    ("services", || {
+        unpack(&SERVICES)?;
+        vegeta()?;
+        stamp_suite()
+    }),
+    ("test", || {
+        packages(&TEST)?;
+        python_is_here()?;
+        python::set_up_readers()?;
+        browser()
+    }),
+    ("trace", || {
+        packages(&TRACE)?;
+        crate::trace::build()
+    }),
+];
 
 /// Python that can make environments: whichever is found first, else Debian's.
 fn python_is_here() -> Done {

@@ -3,7 +3,7 @@
 mod tree;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
-use tree::{files, root};
+use tree::{files, root, sources};
 
 /// Every document, as a path from the repository.
 fn documents() -> Vec<PathBuf> {
@@ -231,6 +231,137 @@ fn names_that_a_document_puts_behind_a_file_stand_in_it() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(seen > 30, "only {seen} names were found: the check reads nothing");
+}
+
+/// Whether a text has this word, and not only a longer one that it is part of.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_of_word = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
+    text.match_indices(word).any(|(at, _)| {
+        !is_of_word(text[..at].chars().next_back()) && !is_of_word(text[at + word.len()..].chars().next())
+    })
+}
+
+/// The texts of a directory's sources, but for their comments.
+fn code_below(directory: &Path) -> String {
+    let uncommented = |text: String| -> String {
+        text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    };
+    let all = sources(directory).into_iter();
+    all.map(|file| uncommented(std::fs::read_to_string(file).unwrap())).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_file_that_a_document_names_without_its_folder_is_there_and_has_the_name_beside_it() {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for directory in ["crates", "xtask", "python/src", "fuzz/src"] {
+        all.extend(sources(&root().join(directory)));
+    }
+    let (mut seen, mut wrong) = (0, Vec::new());
+    // What CONTRIBUTING.md says of samples of changes is of the day on which they were made.
+    for document in documents().into_iter().filter(|name| !name.starts_with("experiments")) {
+        if document == Path::new("CONTRIBUTING.md") || document == Path::new("CHANGELOG.md") {
+            continue;
+        }
+        let text = prose(&read(&document));
+        let words: Vec<&str> = text.split('`').collect();
+        for (at, file) in words.iter().enumerate().skip(1).step_by(2) {
+            let is_file = file.ends_with(".rs") && !file.contains(['/', '*', ' ', ':']) && file.len() > 3;
+            if !is_file {
+                continue;
+            }
+            seen += 1;
+            let named: Vec<&PathBuf> = all.iter().filter(|path| path.ends_with(file)).collect();
+            let before = at.checked_sub(2).map(|name| (words[name], words[at - 1].trim()));
+            let name = before.filter(|(_, between)| ["of", "in"].contains(between)).map(|(name, _)| name);
+            let is_name = |name: &&str| name.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+            let has = |path: &&&PathBuf| match name.filter(is_name) {
+                Some(name) => has_word(&std::fs::read_to_string(path).unwrap(), name),
+                None => true,
+            };
+            if !named.iter().any(|path| has(&path)) {
+                wrong.push(format!("{}: {file}, {name:?}", document.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not there:\n{}", wrong.join("\n"));
+    assert!(seen > 8, "only {seen} files were found: the check reads nothing");
+}
+
+#[test]
+fn what_architecture_says_that_a_crate_owns_stands_in_it() {
+    let text = read("ARCHITECTURE.md");
+    let table = text.split("| crate | the noun it owns |").nth(1).expect("the table of crates");
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let name = cells[1].trim_matches('`');
+        let code = code_below(&root().join("crates").join(name).join("src"));
+        let owned = cells[2].split('`').skip(1).step_by(2);
+        for noun in owned.filter(|word| word.starts_with(char::is_uppercase)) {
+            seen += 1;
+            if !has_word(&code, noun) {
+                wrong.push(format!("{name} has no {noun}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 40, "only {seen} names were found: the check reads nothing");
+}
+
+/// What a module's own comment says of it, and the rest of its text.
+fn door(text: &str) -> (String, String) {
+    let is_door = |line: &&str| line.starts_with("//!");
+    let door = text.lines().filter(is_door).map(|line| &line[3..]).collect::<Vec<_>>().join("\n");
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    (prose(&door), text.lines().filter(is_code).collect::<Vec<_>>().join("\n"))
+}
+
+/// The comment at the head of a file is where a reader enters: the files and the modules that it names are there.
+#[test]
+fn what_the_comment_of_a_module_names_is_there() {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    let crates = std::fs::read_dir(root().join("crates")).unwrap();
+    for folder in crates.map(|entry| entry.unwrap().path().join("src")) {
+        let of_the_crate = code_below(&folder);
+        for file in sources(&folder) {
+            let (door, code) = door(&std::fs::read_to_string(&file).unwrap());
+            let beside = [root(), folder.clone(), folder.join(".."), file.parent().unwrap().to_owned()];
+            for word in door.split('`').skip(1).step_by(2) {
+                let path = word.trim_end_matches('/');
+                let is_file = [".rs", ".c", ".md"].iter().any(|end| path.ends_with(end));
+                if is_file && !path.contains([' ', '*', '…']) && !path.contains("NAME") {
+                    seen += 1;
+                    if !beside.iter().any(|from| from.join(path).exists()) {
+                        wrong.push(format!("{}: {word}", file.display()));
+                    }
+                }
+            }
+            // Links, and where to start reading: a module of the file, or anything of the crate that has a path.
+            let links = door.split("[`").skip(1).filter_map(|rest| {
+                let (name, behind) = rest.split_once("`]")?;
+                Some(behind.strip_prefix('(').and_then(|to| to.split(')').next()).unwrap_or(name))
+            });
+            let begun = door.split("Start reading at ").skip(1).flat_map(|rest| {
+                let sentence = rest.split('.').next().unwrap_or_default();
+                sentence.split('`').skip(1).step_by(2).collect::<Vec<_>>()
+            });
+            for name in
+                links.chain(begun).filter(|name| !name.starts_with("dropline_") && !name.contains('/'))
+            {
+                seen += 1;
+                let plain = name.rsplit('@').next().unwrap_or(name).trim_end_matches(['(', ')', '!']);
+                let there = match plain.rsplit_once("::") {
+                    Some((_, last)) => has_word(&of_the_crate, last),
+                    None => has_word(&code, plain),
+                };
+                if !there {
+                    wrong.push(format!("{}: {name}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not there:\n{}", wrong.join("\n"));
+    assert!(seen > 120, "only {seen} names were found: the check reads nothing");
 }
 
 #[test]

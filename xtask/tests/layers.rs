@@ -1,4 +1,4 @@
-//! Which crate may know which: the picture in ARCHITECTURE.md, held against `cargo metadata`.
+//! Which crate may know which, held against `cargo metadata`: ARCHITECTURE.md has the picture of it.
 
 mod tree;
 

@@ -82,3 +82,22 @@ fn every_program_that_is_started_by_its_name_is_installed_or_on_every_debian() {
     let gone: Vec<_> = named.filter(|name| !started.contains(**name)).collect();
     assert_eq!(gone, [] as [&&str; 0], "nothing starts these any more");
 }
+
+#[test]
+fn a_unit_starts_the_program_that_its_package_installs_by_what_its_file_has_to_say() {
+    const INSTALLED_AT: &str = "usr/bin/dropline";
+    let makes = std::fs::read_to_string(root().join("xtask/src/dist.rs")).unwrap();
+    assert!(makes.contains(&format!("\"{INSTALLED_AT}\"")), "the package has the program elsewhere");
+    let units = tree::files(&root().join("packaging"), "service");
+    assert!(units.len() > 1, "only {units:?} were found: the check reads nothing");
+    for unit in units {
+        let text = std::fs::read_to_string(&unit).unwrap();
+        let starts = text.lines().find_map(|line| line.strip_prefix("ExecStart=/")).unwrap_or_default();
+        assert!(starts.starts_with(&format!("{INSTALLED_AT} ")), "{}: {starts}", unit.display());
+        // A variable that nobody sets is an empty word, and no program takes that for a name or an address.
+        let set = |name: &&str| *name == "CREDENTIALS_DIRECTORY" || text.contains(&format!("# {name}="));
+        let named = starts.split("${").skip(1).filter_map(|rest| rest.split('}').next());
+        let unset: Vec<&str> = named.filter(|name| !set(name)).collect();
+        assert!(unset.is_empty(), "{}: nobody is told to set {unset:?}", unit.display());
+    }
+}

@@ -259,13 +259,14 @@ fn a_number_has_its_noun_from_number_of_so_that_one_of_a_thing_is_no_plural() {
         "turns",
     ];
     // What is said where it was seen that there are several, and what is only seen by who wrote it.
-    const SEVERAL: [&str; 13] = [
+    const SEVERAL: [&str; 14] = [
         "{number} {stem}plies",
         "{} packets were",
         "{below} values are below zero",
         "a batch holds {",
         "{} replies came, but",
         "{} replies came from {from}, but",
+        " of these {lost} packets",
         "Of {all} trials {drawn} are drawn",
         "buffer for \\u{d7}{times} packets",
         // A range, and a unit: `10 to 20 packets`, `2 s trials`, `1 packets a second`.

@@ -46,7 +46,7 @@ pub struct Explanation {
     pub doubted: u64,
     /// Where: packets of each place that lost some.
     pub lost_at: Option<LostAt>,
-    /// Of these, what the target's program took and did not answer: its socket and all of the way were seen, and no counter
+    /// Of these, what the target's program took and did not answer: its socket and all of the path were seen, and no counter
     /// names another place.
     pub unanswered: u64,
     /// Packets whose times were looked at.

@@ -150,7 +150,7 @@ pub(crate) fn checksum_doubt(checksum: Checksum) -> Option<Doubt> {
     Some(Doubt {
         code: "dumpulse_checksum",
         text: format!(
-            "the checksum is wrong in the way of the original Dumpulse, which missed the modulus {missed} \
+            "the checksum is wrong as that of the original Dumpulse, which missed the modulus {missed} \
              times: accepted, 1 of 580 wrong upper halves would be too"
         ),
     })

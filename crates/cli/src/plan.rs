@@ -6,16 +6,17 @@ use crate::args::{FleetArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Limits, Preset};
 use dropline_targets::{Target, with_payload};
-use dropline_traffic::{Means, Moving, Priority, ReceiveMeans, SendMeans, Sources, Targets};
+use dropline_traffic::{Means, Moving, Priority, ReceiveMeans, SendMeans, Sources, Targets, read_addresses};
 use dropline_trial::{
-    Arrival, Drain, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput, quantities,
+    Arrival, Drain, MOST_STREAMS, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput,
+    quantities,
 };
 use dropline_verbs::arrival_argument;
 use dropline_verbs::back_to_back::BackToBackPlan;
 use dropline_verbs::plan::SearchPlan;
 use dropline_verbs::search_arguments::{Question, SearchArguments, Spelling};
 use dropline_verbs::trial::TrialPlan;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 
 pub(crate) use comparison::{delay, injection, questions, smallest_effect, turns};
@@ -29,7 +30,7 @@ pub(crate) fn profiles(
     let directions = match &args.directions {
         None => vec![Part::whole("out")],
         Some(_) if !target.takes_directions() => {
-            return Err(Failure::usage("--directions: a udp:// target has one direction")
+            return Err(Failure::usage(format!("--directions: {target} has one direction"))
                 .advice("directions are for exec: programs, sim: systems and link:"));
         }
         Some(text) => parts("--directions", text)?,
@@ -73,9 +74,6 @@ pub(crate) fn profiles(
     Ok(packets.into_iter().map(|packet| TrafficProfile { packet, ..base.clone() }).collect())
 }
 
-/// Streams that a load is spread over, at most.
-const MOST_STREAMS: u32 = 1024;
-
 /// As many streams as the target needs at this load, where nobody says how many.
 pub(crate) fn with_streams(
     profile: TrafficProfile,
@@ -83,11 +81,7 @@ pub(crate) fn with_streams(
     target: &Target,
     load: Rate,
 ) -> TrafficProfile {
-    if args.streams.is_some() {
-        return profile;
-    }
-    let streams = target.default_streams(load, profile.drain.longest).min(MOST_STREAMS);
-    TrafficProfile { streams: Part::equal(streams), ..profile }
+    if args.streams.is_some() { profile } else { target.spread(profile, load) }
 }
 
 /// The target of a word, with what flags say of it.
@@ -189,30 +183,15 @@ pub(crate) fn searches(
     generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
 ) -> Result<Vec<SearchPlan>, Failure> {
     let target = allowed(args.target.as_deref(), &args.traffic, &args.fleet)?;
-    if target.paces_itself() {
-        return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
-            .advice("measure it with  dropline trial"));
-    }
-    let (asked, replayed) = (arguments(args), replayed(args));
+    let asked = arguments(args);
+    let replayed = asked.replayed(&target);
     let question = asked.question(replayed.as_ref())?;
-    let plan = |mut profile: TrafficProfile| -> Result<SearchPlan, Failure> {
-        arrival_argument::searchable(&profile.arrival)?;
-        if let (None, Some(record)) = (args.traffic.seed, &replayed) {
-            profile.seed = record.profile.seed;
-        }
-        profile = with_streams(profile, &args.traffic, &target, target.default_range().0);
-        let range = asked.range(&target, &profile, generator_limit)?;
-        profile = with_streams(profile, &args.traffic, &target, range.max());
-        asked.plan(target.clone(), &question, profile, range, replayed.as_ref())
-    };
+    let plan = |profile| asked.plan(target.clone(), &question, profile, replayed.as_ref(), generator_limit);
     profiles(&args.traffic, &target, question.preset)?.into_iter().map(plan).collect()
 }
 
 /// The bursts of each frame size.
 pub(crate) fn bursts(args: &SearchArgs, repetitions: u32) -> Result<Vec<BackToBackPlan>, Failure> {
-    /// Bits a second of the rate where nobody says another, and bytes between two frames (preamble and gap, IEEE 802.3).
-    const LINE_BPS: f64 = 1e10;
-    const BETWEEN: u32 = 20;
     /// A bucket fills again, and a queue gets empty.
     const REST: Duration = Duration::from_millis(200);
     if args.fleet.on.is_some() {
@@ -232,12 +211,11 @@ pub(crate) fn bursts(args: &SearchArgs, repetitions: u32) -> Result<Vec<BackToBa
             ));
         }
         profile.drain.rest = profile.drain.rest.max(REST);
-        let frame_bits = f64::from(profile.packet.frame_bytes() + BETWEEN) * 8.0;
         let rate = match &args.max_load {
             Some(_) => {
                 arguments(args).range(&target, &profile, &mut |_| Err(Failure::usage("--max-load")))?.max()
             }
-            None => Rate::pps(LINE_BPS / frame_bits).map_err(Failure::usage)?,
+            None => BackToBackPlan::line_rate(profile.packet)?,
         };
         Ok(BackToBackPlan { target: target.clone(), profile, rate, repetitions })
     };
@@ -263,13 +241,14 @@ fn arguments(args: &SearchArgs) -> SearchArguments<'_> {
         max_load: args.max_load.as_deref(),
         warm_up: args.warm_up.as_deref(),
         delay_at: &args.delay_at,
+        seed: args.traffic.seed,
+        keeps_streams: args.traffic.streams.is_some(),
     }
 }
 
 /// The search of a record that is replayed: what it was asked for is asked again where the command line says nothing.
 pub(crate) fn replayed(args: &SearchArgs) -> Option<SearchPlan> {
-    let target = Target::parse(args.target.as_deref()?).ok()?;
-    SearchPlan::of_record(&target.replayed()?, target.file()?).ok().filter(|_| args.preset.is_none())
+    arguments(args).replayed(&Target::parse(args.target.as_deref()?).ok()?)
 }
 
 /// How often an interval shall hold the true value.
@@ -314,7 +293,7 @@ pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
     let args = &traffic.moving;
     let priority = if args.ordinary_priority { Priority::Ordinary } else { Priority::Auto };
     let addresses = |flag: &str, words: Option<&str>| match words {
-        Some(words) => addresses(words).ok_or_else(|| {
+        Some(words) => read_addresses(words).ok_or_else(|| {
             Failure::usage(format!(
                 "{flag} {words:?}: write addresses as 127.0.0.1-127.0.0.8 or 127.0.0.1,127.0.0.9"
             ))
@@ -340,32 +319,6 @@ pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
         },
         target_pid: traffic.measured.pid,
     })
-}
-
-/// `A-B` or `A,B,C`: at most 65 536 addresses.
-fn addresses(words: &str) -> Option<Vec<IpAddr>> {
-    let mut all = Vec::new();
-    for word in words.split(',') {
-        let (first, last) = word.split_once('-').unwrap_or((word, word));
-        match (first.parse().ok()?, last.parse().ok()?) {
-            (IpAddr::V4(first), IpAddr::V4(last))
-                if last.to_bits().checked_sub(first.to_bits())? < 65_536 =>
-            {
-                all.extend(
-                    (first.to_bits()..=last.to_bits()).map(|bits| IpAddr::from(Ipv4Addr::from_bits(bits))),
-                );
-            }
-            (IpAddr::V6(first), IpAddr::V6(last))
-                if last.to_bits().checked_sub(first.to_bits())? < 65_536 =>
-            {
-                all.extend(
-                    (first.to_bits()..=last.to_bits()).map(|bits| IpAddr::from(Ipv6Addr::from_bits(bits))),
-                );
-            }
-            _ => return None,
-        }
-    }
-    Some(all)
 }
 
 /// The first address of what is written so.

@@ -122,7 +122,7 @@ const FAILED: u8 = 1;
 /// Measured, but not valid: the caveats say why.
 const INVALID: u8 = 3;
 /// What is said with it.
-const NOT_VALID: &str = "not valid: this says more about the generator, or the way, than about the target; the caveats say \
+const NOT_VALID: &str = "not valid: this says more about the generator, or the path, than about the target; the caveats say \
                          why, and what would help (exit code 3)";
 /// Says that it is not valid: that comes before any verdict on the target.
 fn not_valid() -> u8 {

@@ -81,7 +81,7 @@ fn a_generator_that_was_stopped_catches_nothing_up_and_its_trial_is_not_valid() 
 fn no_algorithm_has_a_regular_or_narrow_answer_where_the_generator_has_a_tenth_of_its_time() {
     let goal = "0,trial=300ms,initial=300ms,sum=1s,width=5%";
     std::thread::scope(|scope| {
-        for algorithm in ["credible", "mlr", "mdr", "binary"] {
+        for algorithm in dropline_search::ALGORITHMS {
             scope.spawn(move || {
                 let (bench, target) = (Bench::new(), Reflector::start());
                 let range = ["--min-load", "1kpps", "--max-load", "20kpps", "--max-trials", "3"];
@@ -139,7 +139,7 @@ fn a_search_takes_a_trial_for_valid_where_the_verb_trial_does() {
         let code = Some(if valid { 0 } else { 3 });
         let one = bench.run(&["trial", target, "--load=900kpps", "--duration=1s", "-q", "-o", "-"]);
         assert_eq!(one.code, code, "{answer}: {}{}", one.text, one.errors);
-        for algorithm in ["credible", "mlr", "mdr", "binary"] {
+        for algorithm in dropline_search::ALGORITHMS {
             let how =
                 ["--algorithm", algorithm, "--goal=0.5%", "--max-load=10Mpps", "--json", "-q", "-o", "-"];
             let searched = bench.run(&[&["search", target], &how[..]].concat());

@@ -54,7 +54,7 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("dns://127.0.0.1:53?", "needs a DNS server at its own port; make test-services starts others"),
     (
         "--acknowledge 4c1f",
-        "the identifier is of a history that nobody else has; crates/cli/tests/trend.rs takes a real one",
+        "the identifier is of a history that nobody else has; crates/cli/tests/trend/main.rs takes a real one",
     ),
     ("| man -l -", "a pager; the page itself is printed by another test"),
     ("~/.local", "writes into a home directory"),

@@ -86,7 +86,7 @@ fn is_refusal(status: ExitStatus) -> bool {
 /// are others.
 fn answers(record: &Record) -> Result<Vec<AnswerLine>, String> {
     let plan = SearchPlan::of_record(record, Path::new("r.jsonl")).map_err(|why| why.to_string())?;
-    let mut search = replay(&plan, record).map_err(|why| why.to_string())?.search;
+    let mut search = replay(&plan, record, &mut |_| {}).map_err(|why| why.to_string())?.search;
     // A search whose time is over while it looks around makes an answer of what it saw.
     if record.result.is_some() && search.next_trial().is_some() {
         return Err("the library would make another trial".into());

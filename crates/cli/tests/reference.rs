@@ -136,6 +136,14 @@ enum CountsAnswer {
     HeartbeatReport(dropline_aggregator::report::Reading),
     /// `heartbeat watch`, when it ends.
     HeartbeatWatch(dropline_aggregator::watch::WatchState),
+    /// `fleet list`.
+    FleetList(dropline_fleet::answers::AgentsLine),
+    /// `fleet ping`.
+    FleetPing(dropline_fleet::answers::ClocksLine),
+    /// `fleet doctor`.
+    FleetDoctor(dropline_fleet::answers::FleetFindings),
+    /// `fleet revoke`: a list of these.
+    FleetRevoke(dropline_fleet::Revoked),
 }
 
 /// What `--json` prints where the answer is no record: as of a record, whose own parts stand on its page.
@@ -185,8 +193,13 @@ fn describe(page: &mut String, name: &str, part: &Value, link: &dyn Fn(&str) -> 
         writeln!(page, "One of {}.", kind(part, link)).unwrap();
     } else {
         *page += "| field | holds | meaning |\n|---|---|---|\n";
+        let required = part["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         for (field, what) in fields(part) {
-            writeln!(page, "| `{field}` | {} | {} |", kind(&what, link), about(&what)).unwrap();
+            let holds = kind(&what, link);
+            // What may be null is written as null.
+            let is_there = holds.ends_with(" or null") || required.iter().any(|name| *name == field);
+            let absent = if is_there { "" } else { ", may be absent" };
+            writeln!(page, "| `{field}` | {holds}{absent} | {} |", about(&what)).unwrap();
         }
     }
     // What else it holds, by the word of a field.

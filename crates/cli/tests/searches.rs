@@ -244,7 +244,18 @@ fn directions_with_unequal_loads_reach_the_program_and_the_record() {
     assert_eq!(asked["streams"], serde_json::json!([["voice", 1], ["bulk", 3]]));
     let header: Value = serde_json::from_str(bench.read("r.jsonl").lines().next().unwrap()).unwrap();
     assert_eq!(header["load_is"], "the sum over 2 directions: west 2/3, east 1/3");
-    assert_eq!(bench.run(&["search", "udp://127.0.0.1:9", "--directions=a=1,b=1"]).code, Some(2));
+    for word in [
+        "udp://127.0.0.1:9",
+        "dns://127.0.0.1:9",
+        "heartbeat://127.0.0.1:9",
+        "wakeup:",
+        "jack:",
+        "flowgraph:futuresdr",
+    ] {
+        let refused = bench.run(&["trial", word, "--load=1kHz", "--directions=a=1,b=1", "-o", "-"]);
+        let said = format!("--directions: {word} has one direction");
+        assert!(refused.code == Some(2) && refused.errors.contains(&said), "{word}: {}", refused.errors);
+    }
 }
 
 #[test]

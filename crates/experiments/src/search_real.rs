@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Searches of each system when the user does not say how many.
 const RUNS: u32 = 20;
 /// Time for each search when the user says nothing.
-const BUDGET: Duration = Duration::from_secs(36);
+pub const BUDGET: Duration = Duration::from_secs(36);
 /// The same where everything is done only a little.
 const SMALL_BUDGET: Duration = Duration::from_secs(4);
 /// A reference has so many times the time.

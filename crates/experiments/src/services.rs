@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Time for each search when the user says nothing.
-const BUDGET: Duration = Duration::from_secs(8);
+pub const BUDGET: Duration = Duration::from_secs(8);
 /// The same where everything is done only a little.
 const SMALL_BUDGET: Duration = Duration::from_secs(2);
 /// Searches of the service that is held against itself, and rounds of the generators beside it.

@@ -198,6 +198,6 @@ fn not_connected(url: &str, why: &dyn std::fmt::Display) -> Failure {
     Failure::environment(format!("no connection to {url}: {text}")).advice(match is_refused {
         true => "the server does not know this key: name the file with the right one by --creds, or add its public key to the \
                  server's users",
-        false => "is a nats-server running there, and is the port open?  nats-server -c fleet.conf  starts one",
+        false => "is a nats-server running there, and is the port open?  nats-server -c keys/server.conf  starts one",
     })
 }

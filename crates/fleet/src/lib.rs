@@ -7,6 +7,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod agent;
+pub mod answers;
 mod bus;
 mod clock;
 pub mod coordinator;

@@ -210,8 +210,8 @@ impl Observers {
                 return Err(led_elsewhere(&observer.name, &why).failure);
             } else {
                 trial.caveats.push(Caveat::PlacesUnseen {
-                    what: format!("where on the way the host of agent {} is", observer.name),
-                    need: "none of the packets passed its host: leave it out of --observe, or name agents on the way".into(),
+                    what: format!("where on the path the host of agent {} is", observer.name),
+                    need: "none of the packets passed its host: leave it out of --observe, or name agents on the path".into(),
                 });
             }
         }

@@ -7,6 +7,7 @@ use crate::grant::Signed;
 use dropline_failure::{Failure, FailureKind};
 use dropline_record::{ProfileLine, TrialLine};
 use dropline_trial::AgentState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -37,7 +38,7 @@ pub(crate) fn result(session: &str, agent: &str) -> String {
 }
 
 /// An agent, as it presents itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Who {
     /// Its name.
     pub name: String,
@@ -68,7 +69,7 @@ pub struct Who {
 }
 
 /// An agent heard that a grant holds no more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Revoked {
     /// Its name.
     pub name: String,

@@ -98,7 +98,7 @@ pub enum DecodeError {
     #[error("the first bytes are not those of a trial packet")]
     NotOurs,
     /// A packet of ours whose check does not fit: bits were changed on the way.
-    #[error("the header was changed on the way: its check does not fit")]
+    #[error("the header was changed on the path: its check does not fit")]
     Damaged {
         /// Whether it may be sent back.
         reply_wanted: bool,

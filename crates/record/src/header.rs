@@ -61,8 +61,8 @@ impl Header {
     /// Whether its requests may be shorter than Dropline's own packets.
     pub(crate) fn asks_in_few_bytes(&self) -> bool {
         let target = &self.target;
-        TargetKind::of(target).is_some_and(|kind| kind.asks_in_few_bytes)
-            || target.starts_with("udp://") && target.contains("payload=")
+        TargetKind::of(target)
+            .is_some_and(|kind| kind.asks_in_few_bytes || kind.takes_payload && target.contains("payload="))
     }
 }
 
@@ -152,6 +152,13 @@ pub struct SearchLine {
     /// MDR's own settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mdr: Option<MdrLine>,
+}
+
+impl SearchLine {
+    /// Whether its bounds are an interval with a confidence level, and no loads that a trial was made at.
+    pub fn has_level(&self) -> bool {
+        self.algorithm == "credible"
+    }
 }
 
 /// Other limits of a resumed search: they hold from here on, the header's until here.

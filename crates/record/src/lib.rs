@@ -1,4 +1,4 @@
-//! What is kept of a measurement: versioned data, no computing beyond ratios of counts, no rendering.
+//! What is kept of a measurement: versioned data, and no more computing than a line must agree with (ratios, schedules, seeds, intervals).
 //!
 //! Owns the [`Record`], JSON Lines of a [`Header`], a [`TrialLine`] a trial and a [`ResultLine`], and
 //! its [`schema`]. It never opens a file, measures or draws.

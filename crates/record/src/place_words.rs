@@ -47,9 +47,9 @@ pub fn path_words<'a>(
         let between = match (*lost, back) {
             (0, 0) => " \u{2192} ".to_owned(),
             (out, 0) => format!(" \u{2192} (lost between them {}) ", count(out)),
-            (0, back) => format!(" \u{2192} (lost between them on the way back {}) ", count(back)),
+            (0, back) => format!(" \u{2192} (lost between them on the path back {}) ", count(back)),
             (out, back) => {
-                format!(" \u{2192} (lost between them {}, on the way back {}) ", count(out), count(back))
+                format!(" \u{2192} (lost between them {}, on the path back {}) ", count(out), count(back))
             }
         };
         words += &between;
@@ -84,7 +84,7 @@ mod tests {
         let words = path_words(lost_at.into_iter(), |packets| packets.to_string()).unwrap();
         assert_eq!(
             words,
-            "west \u{2192} router (lost netfilter 100) \u{2192} (lost between them 40, on the way back 3) a_target (lost receive \
+            "west \u{2192} router (lost netfilter 100) \u{2192} (lost between them 40, on the path back 3) a_target (lost receive \
              buffer 60)"
         );
         assert_eq!(path_words([("receive_buffer", 1)].into_iter(), |_| String::new()), None);

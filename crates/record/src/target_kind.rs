@@ -12,23 +12,43 @@ pub struct TargetKind {
     pub intends_its_load: bool,
     /// Whether its requests may be shorter than Dropline's own packets.
     pub asks_in_few_bytes: bool,
+    /// Whether it is a system in virtual time: no packet moved, and no clock ran.
+    pub is_simulated: bool,
+    /// Whether frames go in at one interface and come out at another: nothing comes back, and no socket takes anything.
+    pub is_of_frames: bool,
+    /// Whether somebody else's program performed the trials, and said how long each lasted.
+    pub is_of_a_program: bool,
+    /// Whether the slices of a trial have all its packets.
+    pub slices_all: bool,
+    /// Whether a payload of the user's own may be asked with (`payload=`).
+    pub takes_payload: bool,
 }
 
 const fn kind(prefix: &'static str, seeds_trials: bool, intends_its_load: bool) -> TargetKind {
-    TargetKind { prefix, seeds_trials, intends_its_load, asks_in_few_bytes: false }
+    TargetKind {
+        prefix,
+        seeds_trials,
+        intends_its_load,
+        asks_in_few_bytes: false,
+        is_simulated: false,
+        is_of_frames: false,
+        is_of_a_program: false,
+        slices_all: false,
+        takes_payload: false,
+    }
 }
 
 /// Every kind that a target's word can begin with.
 pub const TARGET_KINDS: [TargetKind; 16] = [
-    kind("udp://", true, true),
+    TargetKind { slices_all: true, takes_payload: true, ..kind("udp://", true, true) },
     kind("dns://", true, true),
     TargetKind { asks_in_few_bytes: true, ..kind("memcached://", true, true) },
     kind("ntp://", true, true),
     kind("stun://", true, true),
     kind("stamp://", true, true),
-    kind("link:", true, true),
-    kind("exec:", true, true),
-    kind("sim:", true, true),
+    TargetKind { is_of_frames: true, ..kind("link:", true, true) },
+    TargetKind { is_of_a_program: true, ..kind("exec:", true, true) },
+    TargetKind { is_simulated: true, ..kind("sim:", true, true) },
     kind("http://", true, false),
     kind("heartbeat://", true, true),
     kind("measurer:", true, false),

@@ -6,14 +6,14 @@ use dropline_record::{CaveatLine, Record};
 
 /// Whether a doubt decides what an answer is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Weight {
     /// It stands behind the answer.
     Decides,
     /// It is told where all is.
     Beside,
 }
 
-impl Standing {
+impl Weight {
     /// Whether a lack decides what the answer is worth; the others only say where a number comes from.
     pub(crate) fn of_lack(lack: Lack) -> Self {
         match lack {
@@ -104,20 +104,20 @@ pub(crate) fn lack_words(record: &Record, found: &Explanation, lack: Lack) -> &'
              with dropline trial, and explain that record"
         }
         Lack::PacedElsewhere => {
-            "replies came as far apart as something else on the way let them, a queueing discipline say: a server as slow as \
+            "replies came as far apart as something else on the path let them, a queueing discipline say: a server as slow as \
              that would have lost packets in front of it, and none were; how long it takes is not known from them"
         }
         Lack::PacedByQueue => {
-            "a queue on the way to the target was full, and replies came as far apart as it let packets through: how long \
+            "a queue on the path to the target was full, and replies came as far apart as it let packets through: how long \
              the target takes is not known from them (tc -s qdisc show has the queues of an interface)"
         }
         Lack::PacedByReturnQueue => {
-            "a queue on the way back was full, and replies came as far apart as it let them through: how long the target \
+            "a queue on the path back was full, and replies came as far apart as it let them through: how long the target \
              takes is not known from them (tc -s qdisc show has the queues of an interface)"
         }
         Lack::PaceNotKnown => {
             "replies came far further apart than the CPU time that the target spent on a packet, and next to nothing waited \
-             at its socket: a queue on the way there or back may have paced them, or one inside the target; how long it \
+             at its socket: a queue on the path there or back may have paced them, or one inside the target; how long it \
              takes is not known from them (tc -s qdisc show has the queues of an interface)"
         }
         Lack::ElsewhereLost if is_of_frames(record) => {

@@ -57,7 +57,7 @@ fn doubt(found: &Explanation) -> String {
     match found.doubted {
         0 => String::new(),
         some if some >= found.lost && found.lost > 1 => {
-            " This machine or the way may have caused any of these losses, up to all.".into()
+            " This machine or the path may have caused any of these losses, up to all.".into()
         }
         some => {
             format!(" Of all {}, up to {} may not be the target's doing.", count(found.lost), count(some))
@@ -138,7 +138,7 @@ fn place_sentence(found: &Explanation, offered: &str) -> String {
     match places.as_slice() {
         [] => format!("{lost}; where was not accounted for."),
         [(place, _)] if place.as_str() == "unexplained" && found.unanswered > 0 => format!(
-            "{lost}. The target's socket dropped none of these, and no counter on the way has any: the target's program took \
+            "{lost}. The target's socket dropped none of these, and no counter on the path has any: the target's program took \
              them and did not answer.{}",
             overload(found)
         ),
@@ -200,12 +200,12 @@ fn place_words(found: &Explanation, place: &str) -> String {
     }
     if let Some((host, place)) = place.split_once('/') {
         return match host.split_once("..") {
-            Some((from, to)) => format!("on the way from {from} to {to}"),
+            Some((from, to)) => format!("on the path from {from} to {to}"),
             None => format!("on {host}, {}", place_words(found, place)),
         };
     }
     let (name, way) = match place.strip_prefix("return_") {
-        Some(name) => (name, " on the way back"),
+        Some(name) => (name, " on the path back"),
         None => (place, ""),
     };
     let name = match name {

@@ -2,7 +2,7 @@
 //!
 //! Owns how a measurement is shown: [`text()`], [`line()`], [`markdown()`], [`html()`], [`svgs`], [`csv()`]. It never measures, never reads a
 //! file and never changes a number: what it shows is in the record, or computed from it here.
-//! Start reading at `finding`, what a search says in words, and `traffic`, what moved; then `text`, `plot`, `html`.
+//! Start reading at `search_summary`, what a search says in words, and `traffic`, what moved; then `text`, `plot`, `html`.
 
 mod agents;
 mod answer;

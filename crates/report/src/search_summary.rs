@@ -14,7 +14,7 @@ use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::traffic::highest_load;
 use crate::verdict_word::{Standing, tried_at_lowest, unfinished_words};
-use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TargetKind, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl<'a> SearchSummary<'a> {
 
     /// Whether its time is not that of a clock.
     fn is_simulated(&self) -> bool {
-        self.record.header.target.starts_with("sim:")
+        TargetKind::of(&self.record.header.target).is_some_and(|kind| kind.is_simulated)
     }
 
     /// The same, and what ended it where that is neither an answer nor a caveat.
@@ -387,8 +387,10 @@ impl<'a> SearchSummary<'a> {
     pub(crate) fn outlook(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
         let caveats = self.record.result.iter().flat_map(|result| &result.caveats);
-        if caveats.into_iter().any(|caveat| caveat.numbers.contains_key("since_trial")) {
-            // What trials before the change cost says nothing of the next search.
+        // Nor does what trials before a change cost say anything of the next search, or what is not the target's.
+        if answer.is_generators()
+            || caveats.into_iter().any(|caveat| caveat.numbers.contains_key("since_trial"))
+        {
             return None;
         }
         let wide = width(answer)
@@ -401,7 +403,7 @@ impl<'a> SearchSummary<'a> {
         let takes = outlook.narrow_budget_s;
         let narrow = match takes / self.elapsed_s() {
             times if times > EVER => {
-                format!("{asked} is out of reach (width=2% behind the goal asks for less)")
+                format!("{asked} is out of reach; ask for less: width=2% behind the goal")
             }
             // No square root is sure so far ahead.
             times if times > SOON => {
@@ -419,7 +421,7 @@ impl<'a> SearchSummary<'a> {
     /// Whether trials fail at any load now and then: longer ones do so more often.
     fn has_outages(&self) -> bool {
         let mut caveats = self.record.result.iter().flat_map(|result| &result.caveats);
-        caveats.any(|caveat| ["bad_moments", "fails_anywhere", "outages"].contains(&caveat.code.as_str()))
+        caveats.any(|caveat| OUTAGES.contains(&caveat.code.as_str()))
     }
 
     /// What to do about an interval that is wide, where nobody knows what a longer search would give.
@@ -463,6 +465,9 @@ impl<'a> SearchSummary<'a> {
             .collect()
     }
 }
+
+/// Caveats of trials that fail at any load now and then: longer trials show that more often.
+const OUTAGES: [&str; 3] = ["bad_moments", "fails_anywhere", "outages"];
 
 /// What takes more than so many times as long as the search took is told roughly.
 const SOON: f64 = 10.0;

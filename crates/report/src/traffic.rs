@@ -1,7 +1,7 @@
 //! What moved in a record's trials, and how, in words that every front end shares.
 
 use crate::number::{self, JOIN};
-use dropline_record::{Count, LoadUnit, Record, TrialLine};
+use dropline_record::{Count, LoadUnit, Record, TargetKind, TrialLine};
 use std::collections::BTreeMap;
 
 /// An arrival process in words; Poisson was a person.
@@ -16,7 +16,7 @@ pub(crate) fn is_overheard(record: &Record) -> bool {
 
 /// Whether frames go in at one interface and come out at another: nothing comes back, and no socket takes anything.
 pub(crate) fn is_of_frames(record: &Record) -> bool {
-    record.header.target.starts_with("link:")
+    TargetKind::of(&record.header.target).is_some_and(|kind| kind.is_of_frames)
 }
 
 /// Packets of a trial that came otherwise than they were sent, and those that our own end lost, with what each kind is called.

@@ -265,7 +265,7 @@ fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
     };
     let text = said(&found);
     for words in [
-        "The target's socket dropped none of these, and no counter on the way has any: the target's program took them",
+        "The target's socket dropped none of these, and no counter on the path has any: the target's program took them",
         "It is offered 1.6 times what it can serve, and a queue of 63 packets loses about as many (1 250).",
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");

@@ -101,7 +101,7 @@ fn a_time_of_hours_is_told_roughly_and_one_of_days_is_not_offered_as_what_a_sear
     let said = said_of(40.0);
     assert!(said.contains(" would take some ") && said.contains(" (--budget "), "{said}");
     let said = said_of(4000.0);
-    assert!(said.contains("is out of reach (width=2% behind the goal asks for less)"), "{said}");
+    assert!(said.contains("is out of reach; ask for less: width=2% behind the goal"), "{said}");
     assert!(!said.contains(" takes about ") && !said.contains("longer trials"), "{said}");
 }
 

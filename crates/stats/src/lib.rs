@@ -52,5 +52,5 @@ pub use percentiles::Percentile;
 pub use recorded::Recorded;
 pub use recorder::Recorder;
 pub use replicates::Replicates;
-pub use slices::{Cut, Slices};
+pub use slices::{Cut, SLICES, Slices};
 pub use spacing::Spacing;

@@ -3,7 +3,7 @@
 use crate::Recorder;
 
 /// Slices of a trial, where nobody says.
-const SLICES: u64 = 40;
+pub const SLICES: u64 = 40;
 /// The shortest, in nanoseconds: the kernel counts the time of CPUs in ticks of that length.
 const SHORTEST_NS: u64 = 10_000_000;
 

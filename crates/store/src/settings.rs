@@ -77,7 +77,7 @@ fn checked(endpoint: &str, may_be_open: bool) -> Result<String, Failure> {
         "https" => Ok(whole.to_owned()),
         "http" if may_be_open || is_loopback(host) => Ok(whole.to_owned()),
         "http" => Err(refused("what is sent there can be read and changed on its way").advice(
-            "use https, or set AWS_ALLOW_HTTP=true if the way is your own; on this machine itself, http is always allowed",
+            "use https, or set AWS_ALLOW_HTTP=true if the network is your own; on this machine itself, http is always allowed",
         )),
         _ => Err(refused("it is neither https nor http")),
     }

@@ -30,7 +30,7 @@ pub(super) const SCHEME: Scheme = Scheme {
 };
 
 /// Where nobody says how late an answer may be.
-const DEADLINE: &str = "50ms";
+pub const DEADLINE: &str = "50ms";
 /// A request is given up after so many deadlines: its connection is then closed.
 const GIVES_UP_AFTER: u32 = 2;
 /// Loads that a search looks at where nobody says.

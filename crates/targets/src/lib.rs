@@ -32,13 +32,14 @@ use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
 use dropline_trial::quantities::WrittenLoad;
-use dropline_trial::{LoadRange, Packet, Rate, TrafficProfile, Trial};
+use dropline_trial::{LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use http::DEADLINE;
 pub use link::reflect;
 pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Elsewhere, Opened, Opening, ProgramFile};
@@ -197,11 +198,6 @@ impl Target {
     /// Whether packets are sent to it at all, by us or by a program that is told of them: not by a tool that sends requests.
     pub fn is_of_packets(&self) -> bool {
         !matches!(self.kind, Kind::Http(_))
-    }
-
-    /// Whether frames are sent by interfaces of this machine.
-    pub fn takes_interfaces(&self) -> bool {
-        matches!(self.kind, Kind::Link(_))
     }
 
     /// Whether a program is started for it.
@@ -467,8 +463,8 @@ impl Target {
         }
     }
 
-    /// Whether it is a program of its own that is started for the measurement.
-    pub fn is_program(&self) -> bool {
+    /// Whether a program that is started performs its trials (`exec:`).
+    pub fn is_exec(&self) -> bool {
         matches!(self.kind, Kind::Exec { .. })
     }
 
@@ -505,11 +501,19 @@ impl Target {
     }
 
     /// Streams where nobody says how many, at most this load, where a reply may take so long.
-    pub fn default_streams(&self, load: Rate, longest: Duration) -> u32 {
+    fn default_streams(&self, load: Rate, longest: Duration) -> u32 {
         match &self.kind {
-            Kind::Service(named) => u32::try_from(named.streams(load, longest)).unwrap_or(u32::MAX),
+            Kind::Service(named) => u32::try_from(named.streams(load, longest))
+                .map_or(MOST_STREAMS, |needed| needed.min(MOST_STREAMS)),
             _ => 1,
         }
+    }
+
+    /// The profile with the streams that are needed at most this load, where nobody says how many.
+    #[must_use]
+    pub fn spread(&self, profile: TrafficProfile, load: Rate) -> TrafficProfile {
+        let streams = Part::equal(self.default_streams(load, profile.drain.longest));
+        TrafficProfile { streams, ..profile }
     }
 
     /// Whether clients that pace themselves can be sent to it.
@@ -517,14 +521,23 @@ impl Target {
         matches!(self.kind, Kind::Udp { .. })
     }
 
-    /// Whether it is sent frames of ours, by one interface and out at another.
+    /// Whether it is sent frames of ours, by interfaces of this machine: by one, and out at another.
     pub fn is_of_frames(&self) -> bool {
         matches!(self.kind, Kind::Link(_))
     }
 
-    /// Whether the measurer sends the load over several directions itself.
+    /// Whether what performs its trials can send the load over several directions.
     pub fn takes_directions(&self) -> bool {
-        !self.is_udp()
+        match self.kind {
+            Kind::Exec { .. } | Kind::Given(_) | Kind::Link(_) | Kind::Replay { .. } | Kind::Sim(_) => true,
+            Kind::Flowgraph(_)
+            | Kind::Heartbeat { .. }
+            | Kind::Http(_)
+            | Kind::Jack(_)
+            | Kind::Service(_)
+            | Kind::Udp { .. }
+            | Kind::Wakeup(_) => false,
+        }
     }
 
     /// The simulated system, where it is one.

@@ -13,7 +13,8 @@ use dropline_traffic::{
     Watching, probe,
 };
 use dropline_trial::{
-    Caveat, Measurer, Pace, Packet, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of,
+    Caveat, MOST_STREAMS, Measurer, Pace, Packet, PacketTimes, Rate, TrafficProfile, Trial, TrialInput,
+    time_of,
 };
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -26,7 +27,10 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "udp://",
     forms: &[
         ("udp://HOST:PORT", "a UDP service that echoes each request"),
-        ("udp://HOST:PORT?reply=any", "the same for a service that echoes only the first 16 bytes"),
+        (
+            "udp://HOST:PORT?reply=any",
+            "the same for a service that sends back the first 16 bytes, and then anything",
+        ),
         ("udp://HOST:PORT?reply=none", "a one-way service, counted at its socket"),
         (
             "udp://HOST:PORT?payload=hex:c0de{tag:4}&reply=tag@2",
@@ -318,9 +322,9 @@ pub fn failure(why: &UdpError) -> Failure {
              firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
         UdpError::UnevenStreams => failure.advice("write --streams as a number, or leave it out"),
-        UdpError::FewStreams { needed: 1025.., .. } => failure.advice(
-            "no load has more than 1024 streams: take a longer tag (such as {tag:4}), a lower load or a shorter --drain",
-        ),
+        UdpError::FewStreams { needed, .. } if *needed > u64::from(MOST_STREAMS) => failure.advice(format!(
+            "no load has more than {MOST_STREAMS} streams: take a longer tag (such as {{tag:4}}), a lower load or a shorter --drain"
+        )),
         UdpError::FewStreams { needed, .. } => failure.advice(format!(
             "leave --streams out, or write --streams {needed}; a lower load or a shorter --drain needs fewer"
         )),
@@ -344,7 +348,7 @@ pub fn failure(why: &UdpError) -> Failure {
         }
         UdpError::NotTaken { .. } => failure.advice(
             "a queue there is full, or a rule drops what leaves: look at  tc -s qdisc show  and  nft list ruleset, and take away \
-             what is in the way",
+             what stops them",
         ),
         UdpError::Unreachable { .. } => failure.advice(
             "there is no route to it (its link, or loopback, may be down), or a rule of a firewall leads packets to it \

@@ -112,7 +112,7 @@ pub enum UdpError {
         source: io::Error,
     },
     /// The packets are longer than the way to the target allows in one piece.
-    #[error("packets with {payload} B of payload are too long for the way to {target}{}", carries(link))]
+    #[error("packets with {payload} B of payload are too long for the path to {target}{}", carries(link))]
     TooLong {
         /// Where packets were to go.
         target: SocketAddr,

@@ -3,9 +3,9 @@
 //! Owns [`UdpMeasurer`], which performs trials on a UDP target, and [`Responder`], a target to measure.
 //! It never chooses a load and never judges one; what it counts is a [`dropline_trial::Trial`]. Unsafe
 //! code is in `sys/` alone. Start reading at `trial/measurer.rs`, then `send/sender.rs` and `receive/receiver.rs`;
-//! the target is in `responder/desk.rs`.
+//! the target is in `responder/workers.rs`.
 //!
-//! Its folders stand in ARCHITECTURE.md from the bottom up: each uses only those below it.
+//! Its folders are in ARCHITECTURE.md, from the top down: each uses only those below it.
 
 mod closed_loop;
 mod error;
@@ -48,7 +48,7 @@ pub use progress::Progress;
 pub use responder::running::RunningResponder;
 pub use responder::settings::{Responder, ResponderCounts};
 pub use send::sent::Trains;
-pub use sockets::connection::{Sources, Targets};
+pub use sockets::connection::{Sources, Targets, read_addresses};
 pub use sockets::consented::Consented;
 pub use sockets::datagrams;
 pub use sockets::flows::Flows;

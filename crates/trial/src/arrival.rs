@@ -22,7 +22,7 @@ mod yielding;
 pub use clients::{ClosedLoop, Think};
 pub use departures::Departures;
 pub use parameters::ArrivalError;
-pub use replay::{ReplayError, read_times};
+pub use replay::{DeparturesError, read_times};
 pub use shared::Share;
 
 use crate::{GapLaw, Rate, TrialInput};

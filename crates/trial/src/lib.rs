@@ -46,7 +46,7 @@ pub use number_of::{number_of, time_of};
 pub use packet::{Packet, PacketError};
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use passages::Passages;
-pub use profile::{Drain, Part, TrafficProfile};
+pub use profile::{Drain, MOST_STREAMS, Part, TrafficProfile};
 pub use rate::{LoadRange, Rate};
 pub use ratio::Ratio;
 pub use replied::Replied;

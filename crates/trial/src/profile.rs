@@ -43,6 +43,9 @@ impl Default for TrafficProfile {
     }
 }
 
+/// Streams that a load is spread over, at most.
+pub const MOST_STREAMS: u32 = 1024;
+
 /// A named part of the load and its share of the sum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {

@@ -13,7 +13,7 @@ use dropline_record::{
     ResultLine, TrialLine, schema,
 };
 use dropline_targets::{AnyMeasurer, Target};
-use dropline_trial::{Caveat, Rate, Ratio, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Packet, Rate, Ratio, TrafficProfile, Trial, TrialInput};
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,6 +28,22 @@ pub struct BackToBackPlan {
     pub rate: Rate,
     /// How often the longest burst is looked for.
     pub repetitions: u32,
+}
+
+impl BackToBackPlan {
+    /// Bits a second of a burst where nobody says another rate.
+    pub const LINE_BPS: u64 = 10_000_000_000;
+
+    /// The rate of such a line, full of these frames.
+    ///
+    /// # Errors
+    /// If that is no load that can be.
+    pub fn line_rate(packet: Packet) -> Result<Rate, Failure> {
+        /// Bytes between two frames (preamble and gap, IEEE 802.3).
+        const BETWEEN: u32 = 20;
+        let frame_bits = f64::from(packet.frame_bytes() + BETWEEN) * 8.0;
+        Rate::pps(Self::LINE_BPS as f64 / frame_bits).map_err(Failure::usage)
+    }
 }
 
 /// The first burst, and the longest that is tried.

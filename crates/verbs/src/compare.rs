@@ -203,7 +203,7 @@ fn decide_nothing(compared: &mut Compared) {
 fn not_valid(pair: &Pair) -> Option<String> {
     let side = [&pair.a, &pair.b].into_iter().find(|side| side.is_invalid)?;
     Some(format!(
-        "the trials of {} say more about the generator, or the way, than about the target: whether anything changed is not \
+        "the trials of {} say more about the generator, or the path, than about the target: whether anything changed is not \
          known",
         side.name
     ))

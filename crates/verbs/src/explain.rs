@@ -7,7 +7,9 @@ use dropline_account::{AddressFamily, Evidence, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted, quoted_path};
-use dropline_record::{BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, Record, TrialLine};
+use dropline_record::{
+    BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, Record, TargetKind, TrialLine,
+};
 use dropline_targets::Target;
 use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, number_of};
 use std::path::Path;
@@ -27,7 +29,7 @@ pub struct Explained {
 /// If the record cannot be read, or the times of its packets were not kept or are another trial's.
 pub fn explain(path: &Path) -> Result<Explained, Failure> {
     let mut record = read_record(path)?;
-    if record.header.target.starts_with("sim:") {
+    if TargetKind::of(&record.header.target).is_some_and(|kind| kind.is_simulated) {
         return Err(Failure::environment(format!(
             "{}: a simulated target has no packets whose times could be kept, so there is nothing to explain",
             path.display()

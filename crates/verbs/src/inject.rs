@@ -59,7 +59,7 @@ pub fn inject(
     let mut place = RecordedSession::make()?;
     let (name, path) = place.session.variable();
     let (name, path) = (name.to_owned(), path.to_string_lossy().into_owned());
-    if plan.start.is_none() && !plan.target.is_program() {
+    if plan.start.is_none() && !plan.target.is_exec() {
         return Err(Failure::usage(format!(
             "{} must be told of the delay when it starts: --start 'COMMAND' starts it",
             plan.target

@@ -13,6 +13,12 @@ const KEPT: [f64; 2] = [50.0, 99.0];
 /// How often an interval holds the true value.
 pub(crate) const LEVEL: f64 = 0.95;
 
+/// What an index keeps, and what a history is looked through for where nobody says.
+pub fn kept() -> Vec<Quantity> {
+    let trials = [Quantity::Limit, Quantity::Delivered].into_iter().chain(KEPT.map(Quantity::Percentile));
+    trials.chain([Quantity::Core, Quantity::HighPercentile]).collect()
+}
+
 /// All of it, or why there is nothing; of a comparison, what its verdict says.
 pub(crate) fn measured(record: &Record, compared: Option<&Compared>) -> Result<Vec<MeasuredLine>, String> {
     let found = match record.header.verb.as_str() {
@@ -57,7 +63,7 @@ fn of_trials(record: &Record, wanted: &[Quantity]) -> Result<Vec<MeasuredLine>, 
         return Err("its trials were offered different loads".into());
     }
     if validity::are_mostly_invalid(&trials) {
-        return Err("its trials say more about the generator, or the way, than about the target".into());
+        return Err("its trials say more about the generator, or the path, than about the target".into());
     }
     let delays = Delays::of(&trials);
     let found = wanted.iter().filter_map(|quantity| match quantity {

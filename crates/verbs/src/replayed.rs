@@ -54,21 +54,14 @@ impl ReplayError {
     }
 }
 
-/// Lets the plan's search learn from the record's trials, each change of limits where it was made.
-///
-/// # Errors
-/// If a trial is not the one that the search would have made.
-pub fn replay(plan: &SearchPlan, record: &Record) -> Result<ReplayedSearch, ReplayError> {
-    replay_watched(plan, record, &mut |_| {})
-}
-
-/// The same, watched: the search is shown after each trial and after each change of limits.
+/// Lets the plan's search learn from the record's trials, each change of limits where it was made. The search is shown to `after` behind
+/// each trial and each change of limits.
 ///
 /// That a limit was reached is no reason to refuse a trial: it was made.
 ///
 /// # Errors
 /// If a trial is not the one that the search would have made.
-pub fn replay_watched(
+pub fn replay(
     plan: &SearchPlan,
     record: &Record,
     after: &mut dyn FnMut(&mut Search),

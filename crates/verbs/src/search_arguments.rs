@@ -2,6 +2,7 @@
 //! for Python.
 
 use crate::algorithm::AlgorithmPlan;
+use crate::arrival_argument;
 use crate::goals::{self, WrittenGoal};
 use crate::plan::SearchPlan;
 use dropline_failure::Failure;
@@ -75,6 +76,10 @@ pub struct SearchArguments<'a> {
     pub warm_up: Option<&'a str>,
     /// Shares of each goal's load at which the delay is measured afterwards.
     pub delay_at: &'a [String],
+    /// What is random in the search.
+    pub seed: Option<u64>,
+    /// Whether the streams of a profile were asked for; else there are as many as the target needs.
+    pub keeps_streams: bool,
 }
 
 /// What is looked for, and how.
@@ -91,9 +96,14 @@ pub struct Question {
 }
 
 /// Loss ratios that are asked for where nobody names a goal.
-const GOALS: [&str; 2] = ["0", "0.5%"];
+pub const GOALS: [&str; 2] = ["0", "0.5%"];
 
 impl SearchArguments<'_> {
+    /// The search of the record that the target replays, where it replays one and no preset says what is asked.
+    pub fn replayed(&self, target: &Target) -> Option<SearchPlan> {
+        SearchPlan::of_record(&target.replayed()?, target.file()?).ok().filter(|_| self.preset.is_none())
+    }
+
     /// The question, before a target is looked at. What was asked of a search that is `replayed` is asked again where
     /// nothing else is said.
     ///
@@ -132,7 +142,7 @@ impl SearchArguments<'_> {
         preset: Option<Preset>,
         replayed: Option<&SearchPlan>,
     ) -> Result<AlgorithmPlan, Failure> {
-        let implied = if self.preset.is_some() { "mlr" } else { "credible" };
+        let implied = if self.preset.is_some() { "mlr" } else { AlgorithmPlan::all()[0].name() };
         let mut algorithm = match (self.algorithm, replayed) {
             (Some(named), _) => named,
             (None, Some(record)) if self.preset.is_none() => record.algorithm,
@@ -179,18 +189,30 @@ impl SearchArguments<'_> {
         Ok(algorithm)
     }
 
-    /// The plan of a search of this target for this question, by packets of this profile.
+    /// The plan of a search of this target for this question, by packets of this profile; a service's own requests, and the streams
+    /// that it needs, are in their place. `generator_limit` is asked for only where nobody else says the highest load.
     ///
     /// # Errors
-    /// If a word cannot be read, or the algorithm cannot search for these goals.
+    /// If there is no load to search, a word cannot be read, or the algorithm cannot search for these goals.
     pub fn plan(
         &self,
         target: Target,
         question: &Question,
-        profile: TrafficProfile,
-        range: LoadRange,
+        mut profile: TrafficProfile,
         replayed: Option<&SearchPlan>,
+        generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
     ) -> Result<SearchPlan, Failure> {
+        if target.paces_itself() {
+            return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
+                .advice("measure it with  dropline trial"));
+        }
+        arrival_argument::searchable(&profile.arrival)?;
+        profile.seed = self.seed.or(replayed.map(|record| record.profile.seed)).unwrap_or(profile.seed);
+        profile.packet = target.own_packet()?.unwrap_or(profile.packet);
+        let spread = |profile, load| if self.keeps_streams { profile } else { target.spread(profile, load) };
+        profile = spread(profile, target.default_range().0);
+        let range = self.range(&target, &profile, generator_limit)?;
+        profile = spread(profile, range.max());
         let Question { algorithm, preset, ref goals, within } = *question;
         let default = Limits { budget: algorithm.default_budget(), max_trials: None };
         let mut limits = replayed.map_or(default, |record| record.limits);
@@ -283,6 +305,7 @@ impl SearchArguments<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dropline_trial::Arrival;
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -306,6 +329,38 @@ mod tests {
         );
         let elapsed = question(&words(&["0"]), Some(EffectiveDuration::Elapsed)).algorithm;
         assert_eq!(elapsed, AlgorithmPlan::Mlr { effective: EffectiveDuration::Elapsed });
+    }
+
+    /// Whoever asks, a service has its own requests and the streams that tell its replies apart.
+    #[test]
+    fn a_service_has_its_own_requests_and_as_many_streams_as_it_needs_where_nobody_says_how_many() {
+        let target = Target::parse("dns://127.0.0.1:53?names=h{0..9}.example.org").unwrap();
+        let plan = |keeps_streams, max_load| {
+            let asked =
+                SearchArguments { keeps_streams, max_load: Some(max_load), ..SearchArguments::default() };
+            let question = asked.question(None).unwrap();
+            let mut unasked = |_: &TrafficProfile| unreachable!("the highest load is said");
+            asked.plan(target.clone(), &question, TrafficProfile::default(), None, &mut unasked).unwrap()
+        };
+        let [few, many] = ["1kpps", "400kpps"].map(|load| plan(false, load).profile);
+        assert_eq!(Some(many.packet), target.own_packet().unwrap());
+        assert!(few.streams.len() > 1 && many.streams.len() > few.streams.len(), "{few:?} {many:?}");
+        assert_eq!(plan(true, "400kpps").profile.streams.len(), 1, "it was asked for");
+    }
+
+    #[test]
+    fn what_runs_at_its_own_pace_has_no_load_to_search_whoever_asks() {
+        let asked = SearchArguments { spelling: Spelling::Keywords, ..SearchArguments::default() };
+        let plan = |word, arrival| {
+            let (target, question) = (Target::parse(word).unwrap(), asked.question(None).unwrap());
+            let profile = TrafficProfile { arrival, ..TrafficProfile::default() };
+            asked
+                .plan(target.at_own_pace(), &question, profile, None, &mut |_| unreachable!("refused before"))
+        };
+        let clients = arrival_argument::arrival("yield:n=4", None).unwrap();
+        for refused in [plan("flowgraph:futuresdr", Arrival::constant()), plan("sim:hard", clients)] {
+            assert!(refused.unwrap_err().to_string().contains("there is no load to search"));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod lines;
 mod nights;
 mod sources;
 
+pub use crate::measured::kept;
 pub use acknowledged::{Acknowledged, acknowledge};
 
 use confirming::Confirming;

@@ -10,7 +10,7 @@ use dropline_sim::System;
 use dropline_targets::{AnyMeasurer, Opening};
 use dropline_trial::{Caveat, Delay, Measurer as _, TrafficProfile, Trial, TrialInput};
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
-use dropline_verbs::replayed::replay_watched;
+use dropline_verbs::replayed::replay;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use searches::{file, plan, recorded, resumed, seconds};
@@ -221,7 +221,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
                 let read = Record::read(&text).unwrap();
                 let stored = SearchPlan::of_record(&read, Path::new("r.jsonl")).unwrap();
                 let mut expected = whole.standings.iter();
-                replay_watched(&stored, &read, &mut |search| {
+                replay(&stored, &read, &mut |search| {
                     let line = whole.standings.len() - expected.len();
                     assert_eq!(
                         Some(&Standing::of(search)),

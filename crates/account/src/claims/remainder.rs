@@ -30,7 +30,7 @@ impl Inference {
             }
             Self::Closed => "the target closed its socket; what waited there vanishes without a counter",
             Self::Down => {
-                "an interface on the way was down, or its peer was, and the kernel counts next to none of \
+                "an interface on the path was down, or its peer was, and the kernel counts next to none of \
                  what is given to one"
             }
             Self::Heard => {

@@ -14,7 +14,7 @@ pub(crate) struct FleetArgs {
     pub(crate) on: Option<String>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Let agents count what their hosts lose of each trial: names, in the order of the way from the agents to the target; the
+    /// Let agents count what their hosts lose of each trial: names, in the order of the path from the agents to the target; the
     /// target's host last, which consents where its own file says so.
     #[arg(long, value_name = "AGENTS", value_delimiter = ',')]
     pub(crate) observe: Vec<String>,

@@ -15,8 +15,9 @@ use std::path::PathBuf;
 Examples:
   mkdir nights
   for night in 1 2 3 4 5 6 7 8 9 10; do \\
-     dropline search sim:noisy --seed $night -q \\
-     --max-trials 60 -o nights/$night.jsonl; \\
+     dropline search 'sim:noisy?capacity=9Mpps' \\
+     --seed $night --max-trials 60 -q \\
+     -o nights/$night.jsonl; \\
      done > nights.txt
   dropline trend nights
   dropline trend nights --fail-if regressed --html page.html
@@ -31,9 +32,7 @@ pub(crate) struct TrendArgs {
     pub(crate) records: Vec<PathBuf>,
     #[arg(long, value_name = "RATIO", value_parser = shares::share, help = smallest_effect("the level before"))]
     pub(crate) smallest_effect: Option<String>,
-    /// Follow only this: limit, delivered, a percentile of delays as p99.9, core or high_percentile of comparisons; may be repeated
-    /// [default: limit, delivered, p50, p99, core, high_percentile].
-    #[arg(long, value_name = "QUANTITY", value_parser = quantity)]
+    #[arg(long, value_name = "QUANTITY", value_parser = quantity, help = quantities())]
     pub(crate) of: Vec<Quantity>,
     /// The target that is measured beside the others, such as a speed test of the machine: its changes are subtracted from theirs.
     #[arg(long, value_name = "TARGET")]
@@ -59,6 +58,14 @@ pub(crate) struct TrendArgs {
     /// Print one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+fn quantities() -> String {
+    format!(
+        "Follow only this: limit, delivered, a percentile of delays as p99.9, core (the median) or high_percentile of comparisons; may be repeated \
+         [default: {}]",
+        dropline_verbs::trend::kept().into_iter().map(Quantity::word).collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn quantity(word: &str) -> Result<Quantity, String> {
@@ -179,7 +186,7 @@ Examples:
 
 A record goes if none of the flags keeps it, with its copies. Whatever its age, the newest record of a series (target, goal, \
 algorithm, profile, machine and version of Dropline, as in trend) stays, and so do the nights of a change that was \
-acknowledged, with the night before it. A record that did not come to its end, or states no limit, does not count before one \
+acknowledged, with the night before it, and the nights of a change that nobody acknowledged yet. A record that did not come to its end, or states no limit, does not count before one \
 that does.")]
 pub(crate) struct HistoryPruneArgs {
     #[command(flatten)]

@@ -5,10 +5,14 @@ use crate::help::one_of;
 use clap::{Arg, Args, Command, Id, ValueEnum};
 use dropline_record::ResultWord;
 use dropline_search::{Preset, mdr};
+use dropline_stats::SLICES;
 use dropline_stats::compare::SMALLEST_EFFECT;
+use dropline_targets::DEADLINE;
 use dropline_traffic::{ReceiveMeans, SendMeans};
 use dropline_trial::{Drain, TrafficProfile};
+use dropline_verbs::back_to_back::BackToBackPlan;
 use dropline_verbs::plan::{AlgorithmPlan, CERTIFY_BUDGET};
+use dropline_verbs::search_arguments::GOALS;
 use std::path::PathBuf;
 
 const SEARCH_EXAMPLES: &str = "\
@@ -60,20 +64,16 @@ pub(crate) struct SearchArgs {
     /// What to measure, such as udp://HOST:PORT or sim:consistent.
     #[arg(required_unless_present_any = ["resume", "scenario"])]
     pub(crate) target: Option<String>,
-    /// Find the highest load with at most this loss ratio, or within this bound on the delay (p99<200us); may be repeated
-    /// [default: 0 and 0.5%].
-    #[arg(long, value_name = "GOAL[,…]", help_heading = "Search", value_parser = shares::goal)]
+    #[arg(long, value_name = "GOAL[,…]", help_heading = "Search", value_parser = shares::goal, help = goals())]
     pub(crate) goal: Vec<String>,
     #[arg(long, value_name = "TIME", help_heading = "Search", help = budgets())]
     pub(crate) budget: Option<String>,
-    /// Confidence level of the intervals: the share of searches whose interval contains the true limit (credible)
-    /// [default: 95%].
-    #[arg(long, value_name = "RATIO", help_heading = "Search", value_parser = shares::share)]
+    #[arg(long, value_name = "RATIO", help_heading = "Search", value_parser = shares::share, help = level())]
     pub(crate) level: Option<String>,
     #[arg(long, help_heading = "Search", help = certificate())]
     pub(crate) certify: bool,
-    /// How the next load is chosen [default: credible].
     #[arg(long, value_name = "NAME", help_heading = "Search",
+          help = format!("How the next load is chosen [default: {}]", AlgorithmPlan::all()[0].name()),
           value_parser = one_of(AlgorithmPlan::all(), AlgorithmPlan::name, AlgorithmPlan::about))]
     pub(crate) algorithm: Option<AlgorithmPlan>,
     /// Use the goals of another method; implies --algorithm mlr.
@@ -93,9 +93,7 @@ pub(crate) struct SearchArgs {
     // All of them are shown together, so all are held.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    /// Find the longest burst of back-to-back frames of which none is lost (RFC 9004), this often, at --max-load [default: 10 Gbit/s] or
-    /// as fast as the sender can; for link: targets.
-    #[arg(long, value_name = "TIMES", num_args = 0..=1, require_equals = true, default_missing_value = "50", help_heading = "Search",
+    #[arg(long, value_name = "TIMES", help = bursts(), num_args = 0..=1, require_equals = true, default_missing_value = "50", help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) back_to_back: Option<u32>,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
@@ -103,15 +101,14 @@ pub(crate) struct SearchArgs {
     pub(crate) delay_at: Vec<String>,
     #[arg(long, value_name = "TIME", help_heading = "Search", help = warm_ups())]
     pub(crate) warm_up: Option<String>,
-    /// Rules of mdr [default: current].
-    #[arg(long, value_name = "NAME", help_heading = "Search", hide = true,
+    #[arg(long, value_name = "NAME", help_heading = "Search", hide = true, help = of_mdr("Rules of mdr", |rules, _, _| rules.name().into()),
           value_parser = one_of(mdr::Version::ALL, mdr::Version::name, mdr::Version::about))]
     pub(crate) mdr_version: Option<mdr::Version>,
-    /// Number of phases of mdr between the first and the last one [default: 2].
-    #[arg(long, value_name = "N", help_heading = "Search", hide = true)]
+    #[arg(long, value_name = "N", help_heading = "Search", hide = true,
+          help = of_mdr("Number of phases of mdr between the first and the last one", |_, phases, _| phases.to_string()))]
     pub(crate) mdr_phases: Option<u8>,
-    /// How often an external step of mdr doubles the width [default: 1].
-    #[arg(long, value_name = "N", help_heading = "Search", hide = true)]
+    #[arg(long, value_name = "N", help_heading = "Search", hide = true,
+          help = of_mdr("How often an external step of mdr doubles the width", |_, _, doublings| doublings.to_string()))]
     pub(crate) mdr_doublings: Option<u8>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
@@ -158,6 +155,45 @@ impl SearchArgs {
             .mut_arg("resume", |arg| arg.conflicts_with_all(of_the_record))
             .mut_arg("back_to_back", |arg| arg.conflicts_with_all(of_loads))
     }
+}
+
+fn goals() -> String {
+    format!(
+        "Find the highest load with at most this loss ratio, or within this bound on the delay (p99<200us); may be repeated \
+         [default: {}]",
+        GOALS.join(" and ")
+    )
+}
+
+fn level() -> String {
+    let levels = AlgorithmPlan::all().map(|algorithm| match algorithm {
+        AlgorithmPlan::Credible { level, .. } => Some(100.0 * level.as_f64()),
+        _ => None,
+    });
+    let usual = levels.into_iter().flatten().next().expect("an algorithm with a level");
+    format!(
+        "Confidence level of the intervals: the share of searches whose interval contains the true limit (credible) \
+         [default: {usual}%]"
+    )
+}
+
+/// The sentence of a setting of mdr, with its default.
+fn of_mdr(what: &str, setting: fn(mdr::Version, u8, u8) -> String) -> String {
+    let settings = AlgorithmPlan::all().map(|algorithm| match algorithm {
+        AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
+            Some(setting(version, intermediate_phases, doublings))
+        }
+        _ => None,
+    });
+    format!("{what} [default: {}]", settings.into_iter().flatten().next().expect("mdr"))
+}
+
+fn bursts() -> String {
+    format!(
+        "Find the longest burst of back-to-back frames of which none is lost (RFC 9004), this often, at --max-load [default: \
+         {} Gbit/s] or as fast as the sender can; for link: targets",
+        BackToBackPlan::LINE_BPS / 1_000_000_000
+    )
 }
 
 fn budgets() -> String {
@@ -266,8 +302,8 @@ pub(crate) struct TrafficArgs {
     /// echo, of a --payload any].
     #[arg(long, value_name = "REPLY")]
     pub(crate) reply: Option<String>,
-    /// How long after it was due an answer of an http:// target counts [default: 50ms].
-    #[arg(long, value_name = "TIME", help_heading = "Target")]
+    #[arg(long, value_name = "TIME", help_heading = "Target",
+          help = format!("How long after it was due an answer of an http:// target counts [default: {DEADLINE}]"))]
     pub(crate) deadline: Option<String>,
     /// What sends requests to an http:// target: oha or vegeta [default: the first that is installed].
     #[arg(long, value_name = "TOOL", help_heading = "Target")]
@@ -276,7 +312,7 @@ pub(crate) struct TrafficArgs {
     /// speaks a protocol of its own, as many as tell its replies apart].
     #[arg(long, value_name = "N|SHARES")]
     pub(crate) streams: Option<String>,
-    /// Split the load over directions with these shares, such as west=2,east=1 (exec:, sim: and link:, there to the second interface first).
+    /// Split the load over directions with these shares, such as west=2,east=1 (exec:, sim: and link:, there to the second interface first; any other target has one).
     #[arg(long, value_name = "SHARES")]
     pub(crate) directions: Option<String>,
     #[arg(long, value_name = "N", help = seed())]
@@ -305,8 +341,8 @@ fn seed() -> String {
 pub(crate) struct MeasuredArgs {
     #[arg(long, value_name = "TIME", help = drain())]
     pub(crate) drain: Option<String>,
-    /// Split each trial into this many time slices, none shorter than 10 ms [default: 40].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N",
+          help = format!("Split each trial into this many time slices, none shorter than 10 ms [default: {SLICES}]"))]
     pub(crate) slices: Option<u32>,
     /// How long an exec: program may stay silent beyond a trial's duration.
     #[arg(long, value_name = "TIME", default_value = "60s")]

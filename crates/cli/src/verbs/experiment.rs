@@ -31,7 +31,7 @@ pub(crate) struct ExperimentArgs {
     pub(crate) full: bool,
     #[arg(long, value_name = "WORDS", help = only_of("Run only the rows or systems whose names hold this, such as 'one CPU' or 'noisy,dips'", "only"))]
     pub(crate) only: Option<String>,
-    #[arg(long, value_name = "TIME", help = only_of("Trial time of each search [default: 36s; of services 8s]", "budget"))]
+    #[arg(long, value_name = "TIME", help = only_of(&budgets(), "budget"))]
     pub(crate) budget: Option<String>,
     #[arg(long, value_name = "FILE", help = only_of("Keep each run in this file as it ends, and do not repeat runs that are in it", "keep"))]
     pub(crate) keep: Option<PathBuf>,
@@ -41,6 +41,14 @@ pub(crate) struct ExperimentArgs {
     /// Print one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+fn budgets() -> String {
+    format!(
+        "Trial time of each search [default: {:?}; of services {:?}]",
+        dropline_experiments::search_real::BUDGET,
+        dropline_experiments::services::BUDGET
+    )
 }
 
 /// How often each experiment repeats everything.

@@ -5,6 +5,7 @@ use crate::args::ServerArgs;
 use crate::{output as out, plan};
 use clap::{Args, Subcommand};
 use dropline_failure::Failure;
+use dropline_fleet::answers::{AgentClock, AgentsLine, ClocksLine, FleetFindings};
 use dropline_fleet::coordinator::Fleet;
 use dropline_fleet::grant::{Grant, is_id};
 use dropline_fleet::keys;
@@ -212,7 +213,7 @@ fn there(fleet: &Fleet) -> Result<Vec<Who>, Failure> {
 
 fn list(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
     if as_json {
-        return json(&serde_json::json!({ "agents": there(fleet)? }));
+        return json(&AgentsLine { agents: there(fleet)? });
     }
     let mut rows =
         vec![["agent", "id", "host", "labels", "dropline", "CPUs", "now", "may send to"].map(str::to_owned)];
@@ -236,19 +237,14 @@ fn list(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
 fn ping(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
     let there = there(fleet)?;
     if as_json {
-        let each: Vec<_> = there
-            .iter()
-            .zip(fleet.clocks(&there))
-            .map(|(who, clock)| {
-                serde_json::json!({
-                    "name": who.name,
-                    "id": who.id,
-                    "ahead_ns": clock.map(|(ahead, _)| ahead),
-                    "bound_ns": clock.map(|(_, bound)| bound),
-                })
-            })
-            .collect();
-        return json(&serde_json::json!({ "agents": each }));
+        let clocks = fleet.clocks(&there);
+        let agents = there.into_iter().zip(clocks).map(|(who, clock)| AgentClock {
+            name: who.name,
+            id: who.id,
+            ahead_ns: clock.map(|(ahead, _)| ahead),
+            bound_ns: clock.map(|(_, bound)| bound),
+        });
+        return json(&ClocksLine { agents: agents.collect() });
     }
     let mut rows = vec![["agent", "clock ahead by", "at most wrong by", "round trip"].map(str::to_owned)];
     for (who, clock) in there.iter().zip(fleet.clocks(&there)) {
@@ -300,8 +296,8 @@ fn doctor(fleet: &Fleet, as_json: bool) -> Result<u8, Failure> {
         }
     }
     if as_json {
-        let names: Vec<&str> = there.iter().map(|who| who.name.as_str()).collect();
-        return json(&serde_json::json!({ "answered": names, "found": said }));
+        let answered = there.into_iter().map(|who| who.name).collect();
+        return json(&FleetFindings { answered, found: said });
     }
     text += &format!("{} answered: {}\n", there.len(), names(&there));
     match said.is_empty() {

@@ -20,7 +20,7 @@ Example:
 
 It answers the exec: protocol, so that another search, such as PyPI's MLRsearch, can measure with Dropline.")]
 pub(crate) struct MeasureArgs {
-    /// What to measure; dropline trial --help lists all targets.
+    /// What to measure; dropline help targets lists all.
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,

@@ -10,7 +10,7 @@ use dropline_failure::Failure;
 use dropline_printable::printable;
 use dropline_verbs::history;
 use dropline_verbs::search::{Conditions, search};
-use dropline_verbs::trend::confirm::{self, Again, Turn};
+use dropline_verbs::trend::confirm::{self, Again, Confirmation};
 use dropline_verbs::trend::{Followed, acknowledge, trend};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -35,10 +35,10 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     if args.confirm {
         let again = Again { target: args.target.clone(), good: args.abba.clone() };
-        let turns = confirm::turns(&found, &records, &again)?;
-        turns.elsewhere.iter().for_each(|why| note!("! not confirmed: {why}"));
-        if !turns.here.is_empty() {
-            records.extend(confirmed(&turns.here, words)?);
+        let due = confirm::confirmations(&found, &records, &again)?;
+        due.elsewhere.iter().for_each(|why| note!("! not confirmed: {why}"));
+        if !due.here.is_empty() {
+            records.extend(confirmed(&due.here, words)?);
             found = trends(&records)?;
         } else {
             note!("{}", printable(&confirm::why_none(&found)));
@@ -64,18 +64,18 @@ pub(crate) fn run(args: &TrendArgs, words: Vec<String>) -> Result<u8, Failure> {
 }
 
 /// Measures again; the records that lie here.
-fn confirmed(turns: &[Turn], words: Vec<String>) -> Result<Vec<PathBuf>, Failure> {
+fn confirmed(due: &[Confirmation], words: Vec<String>) -> Result<Vec<PathBuf>, Failure> {
     let conditions = Conditions { command_line: words, stop: stop_on_signals()?, ..Conditions::default() };
     let mut progress = Progress::new(false, false);
     let mut records = Vec::new();
-    for (number, turn) in (1..).zip(turns) {
-        note!("measures again, {number} of {}: {}", turns.len(), printable(&turn.plan.target.to_string()));
-        let beside = turn.beside();
-        let mut filing = Filing::of(beside.as_deref(), &FilingArgs { history: turn.history.clone() })?;
-        let output = filing.output(&turn.plan.target.to_string(), 0, 1)?;
-        let conditions = Conditions { labels: turn.labels.clone(), ..conditions.clone() };
-        progress.searching(&turn.plan);
-        let finished = search(&turn.plan, &output, &conditions, &mut progress);
+    for (number, one) in (1..).zip(due) {
+        note!("measures again, {number} of {}: {}", due.len(), printable(&one.plan.target.to_string()));
+        let beside = one.beside();
+        let mut filing = Filing::of(beside.as_deref(), &FilingArgs { history: one.history.clone() })?;
+        let output = filing.output(&one.plan.target.to_string(), 0, 1)?;
+        let conditions = Conditions { labels: one.labels.clone(), ..conditions.clone() };
+        progress.searching(&one.plan);
+        let finished = search(&one.plan, &output, &conditions, &mut progress);
         progress.clear();
         filing.file(&output, finished.is_ok());
         let finished = finished?;
@@ -89,7 +89,7 @@ fn confirmed(turns: &[Turn], words: Vec<String>) -> Result<Vec<PathBuf>, Failure
         if let Some(path) = output.path() {
             note!("record  {}", path.display());
             records
-                .extend((!turn.history.as_deref().is_some_and(history::is_remote)).then(|| path.to_owned()));
+                .extend((!one.history.as_deref().is_some_and(history::is_remote)).then(|| path.to_owned()));
         }
     }
     Ok(records)

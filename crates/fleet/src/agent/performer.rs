@@ -179,8 +179,7 @@ impl Performer {
     /// The target, if this agent may open it.
     fn target(&self, word: &str, are_several: bool) -> Result<Target, Failure> {
         let target = Target::parse(word)?;
-        let is_of_the_host =
-            target.starts_a_program() || target.file().is_some() || target.takes_interfaces();
+        let is_of_the_host = target.starts_a_program() || target.file().is_some() || target.is_of_frames();
         if !self.settings.programs && is_of_the_host {
             return Err(Failure::environment(format!(
                 "{target} starts a program, reads a file, or takes interfaces of this host"

@@ -222,7 +222,7 @@ fn made<'a, Trials: Iterator<Item = &'a TrialLine>>(
     trials: impl Fn() -> Trials,
     ends: &[(&'static str, Option<f64>)],
 ) -> Result<(), &'static str> {
-    if search.algorithm == "credible" {
+    if search.has_level() {
         return Ok(());
     }
     let is_made = |load: f64| {

@@ -1,7 +1,7 @@
 //! Why packets were lost: a part of a trial's page.
 
 use super::figure::figures;
-use crate::doubt_words::{Standing, lack_words};
+use crate::doubt_words::{Weight, lack_words};
 use crate::explained::{change_words, facts};
 use crate::plot::{self, Plot, Room};
 use crate::prose::sentence_case;
@@ -13,22 +13,22 @@ pub(super) fn why(record: &Record, found: &Explanation) -> Markup {
     let remedies: Vec<Plot> = plot::remedies(found).into_iter().collect();
     let others: Vec<Plot> = plots(found).into_iter().filter(|plot| plot.name != "remedies").collect();
     html! {
-        (lacks(record, found, Standing::Decides))
+        (lacks(record, found, Weight::Decides))
         (figures(&remedies, false))
         @if !remedies.is_empty() { (conditions(found)) }
         section {
             h2 { @if found.lost > 0 { "Why packets were lost" } @else { "How the target kept up" } }
             dl { @for (name, words) in facts(found) { dt { (name) } dd { (words) } } }
-            (lacks(record, found, Standing::Beside))
+            (lacks(record, found, Weight::Beside))
         }
         (figures(&others, false))
     }
 }
 
 /// What it lacks: what decides the answer stands before all else, the rest beside the numbers.
-fn lacks(record: &Record, found: &Explanation, standing: Standing) -> Markup {
+fn lacks(record: &Record, found: &Explanation, weight: Weight) -> Markup {
     let lacks: Vec<Lack> =
-        found.lacks.iter().copied().filter(|lack| Standing::of_lack(*lack) == standing).collect();
+        found.lacks.iter().copied().filter(|lack| Weight::of_lack(*lack) == weight).collect();
     html! {
         @if !lacks.is_empty() {
             div.caveats {

@@ -2,7 +2,7 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use super::search::head;
-use crate::doubt_words::{Standing, lack_words};
+use crate::doubt_words::{Weight, lack_words};
 use crate::explained::{change_words, facts, interval, sentence, verdict_words};
 use crate::number::count;
 use crate::prose::counts;
@@ -17,12 +17,11 @@ pub fn explain_text(record: &Record, line: &ExplainedLine, style: Style) -> Stri
     let found = &line.explanation;
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &sentence(found));
-    let lacks = found.lacks.iter().map(|lack| (Standing::of_lack(*lack), lack_words(record, found, *lack)));
-    let caveats = line.caveats.iter().map(|caveat| (Standing::of_caveat(caveat), caveat.text.as_str()));
-    let doubts: Vec<(Standing, &str)> = lacks.chain(caveats).collect();
-    let of =
-        |standing: Standing| doubts.iter().filter(move |(one, _)| *one == standing).map(|(_, text)| *text);
-    of(Standing::Decides).for_each(|text| page.hanging("! ", Ink::Strong, &counts(text)));
+    let lacks = found.lacks.iter().map(|lack| (Weight::of_lack(*lack), lack_words(record, found, *lack)));
+    let caveats = line.caveats.iter().map(|caveat| (Weight::of_caveat(caveat), caveat.text.as_str()));
+    let doubts: Vec<(Weight, &str)> = lacks.chain(caveats).collect();
+    let of = |weight: Weight| doubts.iter().filter(move |(one, _)| *one == weight).map(|(_, text)| *text);
+    of(Weight::Decides).for_each(|text| page.hanging("! ", Ink::Strong, &counts(text)));
     page.gap();
     if let Some(chosen) = &line.chosen {
         page.fact("explained", chosen);
@@ -35,14 +34,14 @@ pub fn explain_text(record: &Record, line: &ExplainedLine, style: Style) -> Stri
     }
     page.gap();
     head(&mut page, record);
-    let others = of(Standing::Beside).count();
+    let others = of(Weight::Beside).count();
     if others > 0 {
         page.gap();
     }
     match others {
         0 => {}
         _ if style.verbose => {
-            of(Standing::Beside).for_each(|text| page.hanging("! ", Ink::Strong, &counts(text)))
+            of(Weight::Beside).for_each(|text| page.hanging("! ", Ink::Strong, &counts(text)))
         }
         1 => page.hanging("! ", Ink::Faint, "one more caveat, which changes no answer: -v shows it"),
         _ => page.hanging(

@@ -43,14 +43,14 @@ pub(super) mod ends {
     ///
     /// Unit: trials. Set by: coverage of `gradual`; with four, `soft` and `red` end three times as wide in 36 s.
     pub(in super::super) const PLAIN: i32 = 3;
-    /// More than so many further ones are not waited for.
-    ///
-    /// Unit: trials. Set by: judged.
-    pub(in super::super) const MOST_LACKED: usize = 6;
     /// And so many more for each that failed it there or below.
     ///
     /// Unit: trials. Set by: argued: a third of bad ones is not half.
     pub(in super::super) const EACH_BAD: u32 = 2;
+    /// More than so many further ones are not waited for.
+    ///
+    /// Unit: trials. Set by: judged.
+    pub(in super::super) const MOST_LACKED: usize = 6;
     /// An end stands where, were it the truth, trials that tell of it would speak for it less with this probability at most.
     ///
     /// Unit: probability. Set by: coverage of targets whose trials have one of a few capacities, and widths of others:
@@ -106,7 +106,7 @@ pub(super) mod locate {
     ///
     /// Unit: trials. Set by: judged.
     pub(in super::super) const FAILURES: usize = 8;
-    /// upper ÷ lower at which the bracket is narrow enough, and the same where the loss is heavy all at once.
+    /// upper ÷ lower at which the bracket is narrow enough.
     ///
     /// Unit: ratio of loads. Set by: judged.
     pub(in super::super) const NEAR: f64 = 1.03;

@@ -69,7 +69,7 @@ pub enum NoLeash {
     },
     /// Packets of the trial before left by an interface that is not on the way.
     #[error(
-        "packets of the trial before, or copies of them, left by {interface}, which is not on the way to {address} or back"
+        "packets of the trial before, or copies of them, left by {interface}, which is not on the path to {address} or back"
     )]
     LeftElsewhere {
         /// Where packets were to go.

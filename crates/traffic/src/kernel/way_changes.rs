@@ -199,13 +199,13 @@ impl Namespace {
                 };
                 if let Some(port) = Neighbour::learnt(message, hardware).filter(|port| !interfaces.contains_key(port)) {
                     *astray = Some(format!(
-                        "a bridge of {name} came to send frames that are for the way, or for replies, out by port number {port}, \
+                        "a bridge of {name} came to send frames that are for the path, or for replies, out by port number {port}, \
                          which is not on it"
                     ));
                 }
                 if let Some((index, device, what)) = of_interface(message, interfaces) {
                     moved.remove(&index);
-                    let words = |what| format!("interface {device} of {name}, which is on the way, {what}");
+                    let words = |what| format!("interface {device} of {name}, which is on the path, {what}");
                     moved.extend(what.map(|what| (index, words(what))));
                 }
             });

@@ -81,7 +81,7 @@ impl Watch {
             quotas_before: watched_quotas(process.map(|process| process.pid)),
             others: process.map(|process| OthersTime::begin(process.pid)),
             every: self.every,
-            kept: self.keep.then_some(ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 }),
+            kept: self.keep.then_some(KeptLooks { looks: Vec::new(), last: None, quiet: 0 }),
             first: None,
             last: Look::default(),
             looks: 0,
@@ -181,7 +181,7 @@ pub(crate) struct Seen {
     quotas_before: Quotas,
     others: Option<OthersTime>,
     /// Looks worth keeping; `None` where none is to be kept.
-    kept: Option<ArrivalFidelity>,
+    kept: Option<KeptLooks>,
     first: Option<Look>,
     last: Look,
     looks: u64,
@@ -227,7 +227,7 @@ impl Seen {
             others_ns: self.others.as_ref().and_then(OthersTime::so_far),
             packets: 0,
             throttled: watched_quotas(self.pid).throttled_since(&self.quotas_before),
-            samples: self.kept.as_ref().map(ArrivalFidelity::all).unwrap_or_default(),
+            samples: self.kept.as_ref().map(KeptLooks::all).unwrap_or_default(),
         }
     }
 }
@@ -238,14 +238,14 @@ fn watched_quotas(pid: Option<u32>) -> Quotas {
 
 /// Looks worth keeping, in order.
 #[derive(Debug)]
-struct ArrivalFidelity {
+struct KeptLooks {
     looks: Vec<Look>,
     /// The latest look, if it was not kept.
     last: Option<Look>,
     quiet: u64,
 }
 
-impl ArrivalFidelity {
+impl KeptLooks {
     /// Keeps a look that says something, the one before it, and now and then one that does not.
     fn add(&mut self, look: Look, every: Duration) {
         let before = self.last.or(self.looks.last().copied());
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn looks_that_say_nothing_are_thinned_and_what_happened_keeps_its_edges() {
-        let mut kept = ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 };
+        let mut kept = KeptLooks { looks: Vec::new(), last: None, quiet: 0 };
         let every = Duration::from_millis(1);
         (0..100).for_each(|at| kept.add(look(at, 0), every));
         kept.add(look(100, 832), every);

@@ -82,7 +82,7 @@ mod tests {
         let mut tally = Tally::default();
         let (source, other) = ("127.0.0.1:5000".parse().unwrap(), "127.0.0.1:5001".parse().unwrap());
         assert!((0..1000).all(|number| tally.admit(Tag(1), number, source)));
-        assert!((0..1000).all(|number| tally.admit(Tag(1), number / 2, source)), "doubled on the way");
+        assert!((0..1000).all(|number| tally.admit(Tag(1), number / 2, source)), "doubled on the path");
         assert!((0..1000).all(|number| tally.admit(Tag(1), 7, if number % 2 == 0 { source } else { other })));
         let mut again = || (0..1000).filter(|_| tally.admit(Tag(2), 7, source)).count();
         assert_eq!(again(), IN_A_ROW as usize);

@@ -31,7 +31,7 @@ impl Leaving {
             return is(told, "as told");
         }
         let Some(link) = link else {
-            return is(SendMeans::Sendmmsg, "the way to the target is not known");
+            return is(SendMeans::Sendmmsg, "the path to the target is not known");
         };
         let queued = !link.loopback && link.queue != "noqueue";
         let fits = asked.payload + HEADERS <= link.mtu as usize;
@@ -43,7 +43,7 @@ impl Leaving {
                 is(SendMeans::Packet, "more than a socket sends over this interface")
             }
             () if fits => is(SendMeans::Gso, "what is due together leaves together"),
-            () => is(SendMeans::Sendmmsg, "longer than the way allows in one piece"),
+            () => is(SendMeans::Sendmmsg, "longer than the path allows in one piece"),
         }
     }
 }

@@ -26,8 +26,6 @@ pub(crate) struct Asking {
 pub(crate) const ROUNDS_BEFORE: u64 = 64;
 /// Requests that a probe makes at most: an application that counts them hears no number twice.
 pub(crate) const PROBED: u64 = 16;
-/// Streams of a load at most.
-const MOST_STREAMS: u64 = 1024;
 /// Numbers begin above this, and below twice this: those of this program alone are late.
 const BEGIN: u64 = 1 << 40;
 
@@ -36,7 +34,11 @@ impl Asking {
     pub(crate) fn new(service: &'static Service, chance: u64) -> Self {
         let origin = BEGIN | (chance % BEGIN);
         // What an application counts goes on behind what it was asked before.
-        let turn = if service.counts() { PROBED + ROUNDS_BEFORE * MOST_STREAMS } else { 0 };
+        let turn = if service.counts() {
+            PROBED + ROUNDS_BEFORE * u64::from(dropline_trial::MOST_STREAMS)
+        } else {
+            0
+        };
         let first = Request { number: origin + ROUNDS_BEFORE, turn };
         let order = Permutation::new(chance, service.token_bits());
         Self { service, order, origin, first, asked: 0 }

@@ -25,6 +25,29 @@ pub struct Targets {
     pub ports: u16,
 }
 
+/// `A-B` or `A,B,C`: at most 65 536 addresses from the one to the other. `None` if it is not written so.
+pub fn read_addresses(words: &str) -> Option<Vec<IpAddr>> {
+    const MOST: u32 = 65_536;
+    let mut all = Vec::new();
+    for word in words.split(',') {
+        let (first, last) = word.split_once('-').unwrap_or((word, word));
+        match (first.parse().ok()?, last.parse().ok()?) {
+            (IpAddr::V4(first), IpAddr::V4(last)) => {
+                let (first, last) = (first.to_bits(), last.to_bits());
+                last.checked_sub(first).filter(|&further| further < MOST)?;
+                all.extend((first..=last).map(|bits| IpAddr::from(Ipv4Addr::from_bits(bits))));
+            }
+            (IpAddr::V6(first), IpAddr::V6(last)) => {
+                let (first, last) = (first.to_bits(), last.to_bits());
+                last.checked_sub(first).filter(|&further| further < u128::from(MOST))?;
+                all.extend((first..=last).map(|bits| IpAddr::from(Ipv6Addr::from_bits(bits))));
+            }
+            _ => return None,
+        }
+    }
+    Some(all)
+}
+
 impl Sources {
     pub(crate) fn of_stream(&self, stream: usize, target: SocketAddr) -> SocketAddr {
         let any: IpAddr = match target {

@@ -73,7 +73,7 @@ fn an_interface_of_the_way_that_leaves_its_namespace_in_mid_trial_ends_it_and_no
             stranger.ip(&["link", "set", "dev", Pair::FAR, "up"]).unwrap();
         };
         let (trial, next) = trials_while(&lab.client, &served, lab.target_address, leaves);
-        let words = if is_moved { "interface far of" } else { "which is on the way, was taken away" };
+        let words = if is_moved { "interface far of" } else { "which is on the path, was taken away" };
         assert_ended(&trial, words);
         let why = match next.unwrap_err() {
             UdpError::NoLeash { why, .. } => why,

@@ -9,13 +9,13 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "replay",
     written: "replay:FILE",
-    about: "recorded departures: a file with one time in ns on each line, or RECORD.packets; scaled to --load, else at their own rate",
+    about: "recorded departures: a file with one time in ns on each line, RECORD.packets or a capture (pcap, pcapng); scaled to --load, else at their own rate",
     read: |_| Err(ArrivalError::new("replay needs a file: replay:FILE")),
 };
 
 /// Why a text holds no departure times.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum ReplayError {
+pub enum DeparturesError {
     /// A line is something else than a whole number of nanoseconds.
     #[error("line {line} is not a whole number of ns: {text:?}")]
     NoNumber {
@@ -40,18 +40,18 @@ const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 ///
 /// # Errors
 /// If a line is no number, or there are fewer than two.
-pub fn read_times(text: &str) -> Result<Vec<u64>, ReplayError> {
+pub fn read_times(text: &str) -> Result<Vec<u64>, DeparturesError> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut times = lines
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
         .map(|(line, text)| {
-            let wrong = || ReplayError::NoNumber { line, text: text.chars().take(30).collect() };
+            let wrong = || DeparturesError::NoNumber { line, text: text.chars().take(30).collect() };
             text.parse::<u64>().map_err(|_| wrong())
         })
         .collect::<Result<Vec<u64>, _>>()?;
     times.sort_unstable();
     if times.len() < 2 || times[0] == times[times.len() - 1] {
-        return Err(ReplayError::TooFew(times.len()));
+        return Err(DeparturesError::TooFew(times.len()));
     }
     let first = times[0];
     times.iter_mut().for_each(|time| *time -= first);
@@ -67,10 +67,10 @@ pub(super) fn read(name: &str, read_times: &mut ReadTimes<'_>) -> Result<Arc<dyn
     let mut times = read_times(name).map_err(wrong)?;
     times.sort_unstable();
     let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
-        return Err(wrong(ReplayError::TooFew(0).to_string()));
+        return Err(wrong(DeparturesError::TooFew(0).to_string()));
     };
     if first == last {
-        return Err(wrong(ReplayError::TooFew(times.len()).to_string()));
+        return Err(wrong(DeparturesError::TooFew(times.len()).to_string()));
     }
     times.iter_mut().for_each(|time| *time -= first);
     // After the last packet comes a mean gap, then the first again: the rate is that of the gaps.
@@ -78,7 +78,7 @@ pub(super) fn read(name: &str, read_times: &mut ReadTimes<'_>) -> Result<Arc<dyn
     let period_ns = u64::try_from(u128::from(last - first) * (gaps + 1) / gaps)
         .ok()
         .filter(|&period| period <= LONGEST_NS)
-        .ok_or_else(|| wrong(ReplayError::TooLong.to_string()))?;
+        .ok_or_else(|| wrong(DeparturesError::TooLong.to_string()))?;
     let millipps = times.len() as u128 * 1_000_000_000_000 / u128::from(period_ns);
     let rate = Rate::from_millipps(u64::try_from(millipps).unwrap_or(u64::MAX));
     Ok(Arc::new(Replay { name: name.into(), times: times.into(), period_ns, rate }))
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn a_file_is_a_number_a_line() {
         assert_eq!(read_times("# ns\n300\n\n 100\n250\n"), Ok(vec![0, 150, 200]));
-        assert_eq!(read_times("100\nx1\n"), Err(ReplayError::NoNumber { line: 2, text: "x1".into() }));
-        assert_eq!(read_times("5\n5\n"), Err(ReplayError::TooFew(2)));
-        assert_eq!(read_times(""), Err(ReplayError::TooFew(0)));
+        assert_eq!(read_times("100\nx1\n"), Err(DeparturesError::NoNumber { line: 2, text: "x1".into() }));
+        assert_eq!(read_times("5\n5\n"), Err(DeparturesError::TooFew(2)));
+        assert_eq!(read_times(""), Err(DeparturesError::TooFew(0)));
     }
 }

@@ -18,7 +18,8 @@ impl fmt::Display for Caveat {
             ),
             Self::GeneratorLost { dropped } => write!(
                 f,
-                "our own end had no room for {} that came back or out: that is not counted as the target's loss",
+                "our own end had no room for {} that came back or out: that is not counted as the target's loss. Have larger \
+                 buffers granted ( sysctl -w net.core.rmem_max=8388608 , or run as root), or free a CPU for the receiver",
                 number_of(*dropped, "packet")
             ),
             Self::MoreThanOffered { offered, forwarded } => write!(
@@ -68,14 +69,15 @@ impl fmt::Display for Caveat {
                 lost.map_or_else(String::new, |lost| format!(" (by this alone, at most {})", number_of(lost, "lost packet")))
             ),
             Self::LossDoubted { lost, ours } => {
-                let ours = match ours >= lost {
-                    true => format!("any number of {}, up to all", number_of(*lost, "lost packet")),
-                    false => format!("up to {ours} of {}", number_of(*lost, "lost packet")),
+                let ours = match (*lost, ours >= lost) {
+                    (1, _) => "the packet that is lost".into(),
+                    (lost, true) => format!("any of these {lost} packets, or all"),
+                    (lost, false) => format!("up to {ours} of these {lost} packets"),
                 };
                 write!(
                     f,
-                    "not valid as a judgement of the target: this machine or the way may have caused {ours}, by the other caveats \
-                     together, and how many it did is not known; free a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
+                    "not valid as a judgement of the target: this machine or the path may have lost {ours}: how is \
+                     said by the other caveats, how many is not known; free a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
                 )
             }
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
@@ -99,7 +101,7 @@ impl fmt::Display for Caveat {
             Self::LeftElsewhere { packets, interface } => write!(
                 f,
                 "not valid as a judgement of the target: at least {} of the trial, or copies, left by {interface}, which is not \
-                 on the way to the target or back, so the trial was ended, and no other is made while packets leave there; a rule, a \
+                 on the path to the target or back, so the trial was ended, and no other is made while packets leave there; a rule, a \
                  route or a filter that came during the trial leads them ( ip rule,  ip route,  nft list ruleset,  tc filter \
                  show  have it): take it away and measure again",
                 number_of(*packets, "packet")
@@ -140,7 +142,7 @@ impl fmt::Display for Caveat {
             ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,
-                "{:.1} s after the start the target, or the way to it, was gone ({error}): {}",
+                "{:.1} s after the start the target, or the path to it, was gone ({error}): {}; start it again, or see to the path, and measure again (a search goes on by --resume)",
                 *at_ns as f64 / 1e9,
                 listed(&[
                     (*refused, "packet", "refused for it and not offered"),
@@ -156,7 +158,7 @@ impl fmt::Display for Caveat {
                 write!(
                     f,
                     "an outage of {:.2} s began {:.2} s after the start{more}: {missing} of {} did not come \
-                     back, and of the other time almost all did; the target, this machine or the way between stood still: \
+                     back, and of the other time almost all did; the target, this machine or the path between stood still: \
                      look what happened then, and measure again",
                     seconds(for_ns),
                     seconds(at_ns),
@@ -201,7 +203,7 @@ impl fmt::Display for Caveat {
             }
             Self::StillQueued { lost, queued } => write!(
                 f,
-                "{queued} of {} still waited in a queue of the way when the drain ended: nothing dropped them, and they came too late to \
+                "{queued} of {} still waited in a queue on the path when the drain ended: nothing dropped them, and they came too late to \
                  count; a longer --drain waits for them",
                 number_of(*lost, "lost packet")
             ),
@@ -251,7 +253,7 @@ impl fmt::Display for Caveat {
             ),
             Self::FramesDiffer { truncated, extended, changed } => write!(
                 f,
-                "{}: that is loss; see what the device does to frames, or whether something on the way damages them",
+                "{}: that is loss; see what the device does to frames, or whether something on the path damages them",
                 listed(&[
                     (*truncated, "frame", "came out shorter than it was sent"),
                     (*extended, "frame", "came out longer than it was sent"),
@@ -267,7 +269,7 @@ impl fmt::Display for Caveat {
             Self::RepliesUnlike { truncated, extended, changed, unasked } => write!(
                 f,
                 "{}: a request that no other reply answered counts as lost. The service did answer, and wrongly: mend it, or what \
-                 changes replies on the way",
+                 changes replies on the path",
                 listed(&[
                     (*truncated, "reply", "came cut"),
                     (*extended, "reply", "came longer than stated or allowed"),
@@ -285,7 +287,7 @@ impl fmt::Display for Caveat {
             Self::CopiesElsewhere { copies, asked, from } => write!(
                 f,
                 "{} from {asked} came once more from elsewhere ({from}): a client that asked {asked} does not hear those, so they are \
-                 counted neither as answers nor as duplicates, and what they cost the target and the way is in the result. Look for \
+                 counted neither as answers nor as duplicates, and what they cost the target and the path is in the result. Look for \
                  a second program that answers the same packets, or for what copies its replies",
                 number_of(*copies, "reply")
             ),
@@ -321,7 +323,7 @@ impl fmt::Display for Caveat {
             Self::RepliesTwice { duplicated, lost } => write!(
                 f,
                 "{} came to requests that had one already, and {} had none: the service may answer with another request's tag or \
-                 identifier, or something on the way copies replies. Look at which one it sends back",
+                 identifier, or something on the path copies replies. Look at which one it sends back",
                 number_of(*duplicated, "reply"),
                 number_of(*lost, "request")
             ),
@@ -350,7 +352,7 @@ impl fmt::Display for Caveat {
             ),
             Self::RepliesBeside { truncated, extended, changed } => write!(
                 f,
-                "beside right replies to the same packets came {}: nothing is lost by that, but the target, or the way back, \
+                "beside right replies to the same packets came {}: nothing is lost by that, but the target, or the path back, \
                  sends what it should not",
                 listed(&[
                     (*truncated, "reply", "cut short"),
@@ -433,8 +435,8 @@ impl fmt::Display for Caveat {
             Self::Outages { trials, good, lowest_pps, borne_pps, least_lost } => write!(
                 f,
                 "nearly nothing came through of {} from {} on ({} % lost, or more), and {good} others at such loads or higher, up to \
-                 {}, lost next to nothing: the target, or the way, stands still now and then for as long as a trial. The limit \
-                 between such times is not that of one trial in all; look for what stops it (a job, a restart, a switch of the way), \
+                 {}, lost next to nothing: the target, or the path, stands still now and then for as long as a trial. The limit \
+                 between such times is not that of one trial in all; look for what stops it (a job, a restart, a switch on the path), \
                  and search again",
                 number_of(*trials, "trial"),
                 load(*lowest_pps),
@@ -486,7 +488,7 @@ impl fmt::Display for Caveat {
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(
                 f,
                 "{} did not meet the goal of {} (the lowest load {}), though {good} others at such loads or higher did, three of \
-                 them at {} or more: the target, this machine or the way was worse then, and nothing seen here says which; {}",
+                 them at {} or more: the target, this machine or the path was worse then, and nothing seen here says which; {}",
                 number_of(*trials, "trial"),
                 goal(*loss_ratio),
                 load(*lowest_pps),
@@ -502,7 +504,7 @@ impl fmt::Display for Caveat {
                 f,
                 "{trials} of {} from {} to {} failed {}, at any time and load alike: {lost} of {} were lost there, as when every \
                  packet is lost with the same probability. That is random loss (a bad cable, a radio link) and not a matter of the \
-                 load, so the limit depends on how long a trial is; mend the way, or allow as much (--goal 0.5%)",
+                 load, so the limit depends on how long a trial is; mend the path, or allow as much (--goal 0.5%)",
                 number_of(*of, "trial"),
                 load(*lowest_pps),
                 load(*highest_pps),
@@ -699,7 +701,7 @@ fn goal(loss_ratio: f64) -> String {
 fn refused(error: &str, interface: Option<&str>) -> (String, String) {
     if let Some(rule) = error.strip_prefix("ENOBUFS (").and_then(|rule| rule.strip_suffix(')')) {
         let of =
-            interface.map_or_else(|| "an interface on the way".into(), |name| format!("interface {name}"));
+            interface.map_or_else(|| "an interface on the path".into(), |name| format!("interface {name}"));
         return (
             format!(
                 "a rule of a firewall in front of {of} may drop such packets ({rule}), and this machine refused packets there \
@@ -712,7 +714,7 @@ fn refused(error: &str, interface: Option<&str>) -> (String, String) {
         "ENOBUFS" => {
             let (of, device) = match interface {
                 Some(name) => (format!("interface {name}"), format!(" dev {name}")),
-                None => ("an interface on the way".into(), String::new()),
+                None => ("an interface on the path".into(), String::new()),
             };
             (
                 format!("the queue of {of} was full and refused packets (ENOBUFS)"),
@@ -723,7 +725,7 @@ fn refused(error: &str, interface: Option<&str>) -> (String, String) {
             )
         }
         "link_down" => {
-            let of = interface.map_or("a link of the way".into(), |name| format!("the link of interface {name}"));
+            let of = interface.map_or("a link on the path".into(), |name| format!("the link of interface {name}"));
             (
                 format!("{of} was down for a while, and what was to leave then was refused"),
                 "see to the link and measure again".into(),

@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(of(Some(200 * 832), 100, 20_000, &unanswered).lost_by_us(), 200);
         assert_eq!(of(None, 0, 30, &unanswered).lost_by_us(), 200);
         assert_eq!(of(Some(832), 0, 30, &[("unexplained", 150), ("receive_buffer", 50)]).lost_by_us(), 200);
-        let unseen = Caveat::PlacesUnseen { what: "the way".into(), need: "root".into() };
+        let unseen = Caveat::PlacesUnseen { what: "the path".into(), need: "root".into() };
         let unseen = Trial { caveats: vec![unseen], ..quiet };
         assert_eq!(unseen.lost_by_us(), 200);
     }
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!((changed.lost_by_us(), changed.starved_target(), changed.doubted_loss()), (0, None, None));
         assert_eq!(at(&[("reply_truncated", 60), ("receive_buffer", 40)]).lost_by_us(), 40);
         let lump = |place: &str| Trial { lost_at: at(&[(place, 100)]).lost_at, ..trial(100, 70, 0) };
-        assert_eq!(lump("qdisc").lost_by_us(), 70, "a queue on the way loses what comes in a lump");
+        assert_eq!(lump("qdisc").lost_by_us(), 70, "a queue on the path loses what comes in a lump");
         assert_eq!(lump("checksum").lost_by_us(), 0);
     }
 

@@ -39,39 +39,53 @@ impl Trial {
     /// what the others counted is there, and is no evidence of what the target loses at this load.
     pub fn merged(number: u64, input: TrialInput, seed: u64, performed: &[Performed]) -> Self {
         let parts: Vec<&Self> = performed.iter().filter_map(|one| one.trial.as_ref()).collect();
-        let mut trial = Self::new(number, input, seed);
-        trial.agents = performed.iter().map(agent).collect();
+        let agents = performed.iter().map(agent).collect();
         let is_whole = performed.iter().all(|one| one.state == AgentState::Whole && one.trial.is_some());
         if parts.is_empty() {
-            trial.caveats.extend(agents_lost(performed).filter(|_| !is_whole));
-            return trial;
+            let caveats = agents_lost(performed).filter(|_| !is_whole).into_iter().collect();
+            return Self { agents, caveats, ..Self::new(number, input, seed) };
         }
         let sum = |of: fn(&Self) -> u64| parts.iter().map(|part| of(part)).sum::<u64>();
-        trial.intended = all(&parts, |part| part.intended);
-        trial.offered = sum(|part| part.offered);
-        trial.forwarded = sum(|part| part.forwarded);
-        trial.duplicated = all(&parts, |part| part.duplicated);
-        trial.reordered = all(&parts, |part| part.reordered);
-        trial.late = all(&parts, |part| part.late);
-        trial.reply_truncated = all(&parts, |part| part.reply_truncated);
-        trial.reply_extended = all(&parts, |part| part.reply_extended);
-        trial.reply_changed = all(&parts, |part| part.reply_changed);
-        trial.generator_lost = sum(|part| part.generator_lost);
+        let mut refused = BTreeMap::new();
         for (errno, count) in parts.iter().flat_map(|part| &part.refused) {
-            *trial.refused.entry(errno.clone()).or_default() += count;
+            *refused.entry(errno.clone()).or_default() += count;
         }
-        trial.duration = parts.iter().map(|part| part.duration).max().unwrap_or(input.duration);
-        trial.elapsed = parts.iter().map(|part| part.elapsed).max().unwrap_or(input.duration);
-        trial.stamp = common(&parts, |part| part.stamp);
-        trial.delay_kind = common(&parts, |part| part.delay_kind);
-        trial.delay = delay(&parts, |part| &part.delay);
-        trial.service_delay = delay(&parts, |part| &part.service_delay);
-        trial.lateness = delay(&parts, |part| &part.lateness);
-        trial.disturbance = disturbance(&parts);
-        trial.slices = slices(&parts);
+        // Every field by its name: a new one is asked for here, and is not silently none of all fleets.
+        let mut trial = Self {
+            number,
+            input,
+            seed,
+            intended: all(&parts, |part| part.intended),
+            offered: sum(|part| part.offered),
+            forwarded: sum(|part| part.forwarded),
+            duplicated: all(&parts, |part| part.duplicated),
+            reordered: all(&parts, |part| part.reordered),
+            late: all(&parts, |part| part.late),
+            reply_truncated: all(&parts, |part| part.reply_truncated),
+            reply_extended: all(&parts, |part| part.reply_extended),
+            reply_changed: all(&parts, |part| part.reply_changed),
+            generator_lost: sum(|part| part.generator_lost),
+            refused,
+            duration: parts.iter().map(|part| part.duration).max().unwrap_or(input.duration),
+            elapsed: parts.iter().map(|part| part.elapsed).max().unwrap_or(input.duration),
+            stamp: common(&parts, |part| part.stamp),
+            delay_kind: common(&parts, |part| part.delay_kind),
+            delay: delay(&parts, |part| &part.delay),
+            service_delay: delay(&parts, |part| &part.service_delay),
+            lateness: delay(&parts, |part| &part.lateness),
+            // Gaps are of one generator's packets.
+            kept: None,
+            disturbance: disturbance(&parts),
+            slices: slices(&parts),
+            lost_at: None,
+            watched: watched(&parts),
+            extra: replied(&parts),
+            agents,
+            // Whoever coordinates knows when they began.
+            start: None,
+            caveats: Vec::new(),
+        };
         trial.lost_at = places(&parts, trial.lost());
-        trial.watched = watched(&parts);
-        trial.extra = replied(&parts);
         trial.caveats = caveats(&trial, &parts);
         trial.caveats.extend(agents_lost(performed).filter(|_| !is_whole));
         trial.doubt_anew();

@@ -34,7 +34,7 @@ pub fn resume(
     }
     let (mut keeper, mut record) = Keeper::resume(path)?;
     same_search(plan, &record, path)?;
-    let ReplayedSearch { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
+    let ReplayedSearch { mut search, at } = replay(plan, &record, &mut |_| {}).map_err(|why| why.of(path))?;
     let limits = SearchPlan::of_record(&record, path)?.limits;
     let spent = (limits != plan.limits).then(|| spent_before(plan, &search, limits)).flatten();
     if limits != plan.limits {

@@ -25,7 +25,7 @@ pub struct Again {
 
 /// A search that is made again.
 #[derive(Debug)]
-pub struct Turn {
+pub struct Confirmation {
     /// What is searched for, and how: as the record says.
     pub plan: SearchPlan,
     /// What its record is told to say of it.
@@ -37,17 +37,17 @@ pub struct Turn {
 
 /// What is measured again, and what cannot be here.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct Confirmations {
     /// Searches of targets of this machine.
-    pub here: Vec<Turn>,
+    pub here: Vec<Confirmation>,
     /// Why others are not confirmed: another machine has to.
     pub elsewhere: Vec<Failure>,
 }
 
-/// Where turns are measured: what changed twice, around what was good twice.
+/// In which order: what changed twice, around what was good twice.
 const IN_TURNS: [&str; 4] = [CHANGED, GOOD, GOOD, CHANGED];
 const ALONE: [&str; 2] = [CHANGED, CHANGED];
-/// Seeds of turns are so far from one another, and from those of the nights.
+/// Their seeds are so far from one another, and from those of the nights.
 const APART: u64 = 1_000_003;
 
 /// The searches that confirm what is told of `named`: of each history whose last level regressed or is young, the newest one; none
@@ -56,19 +56,19 @@ const APART: u64 = 1_000_003;
 /// # Errors
 /// If a record cannot be read, all are of other machines, a target has to be typed and was not, or what was typed is none of
 /// them.
-pub fn turns(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Turns, Failure> {
+pub fn confirmations(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Confirmations, Failure> {
     let mut due: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for series in &trends.series {
         if let (Some(change), Some(newest)) = (due_in(series), series.points.last()) {
             due.entry(&newest.source).or_default().insert(change);
         }
     }
-    let mut turns = Turns::default();
+    let mut found = Confirmations::default();
     let mut targets = BTreeSet::new();
     for (source, ids) in due {
         let (record, history) = read(source, named)?;
         if let Some(why) = elsewhere(source, &record)? {
-            turns.elsewhere.push(why);
+            found.elsewhere.push(why);
             continue;
         }
         let plan = plan(source, &record, again)?;
@@ -84,13 +84,13 @@ pub fn turns(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Turns,
             let ids = ids.iter().copied().collect::<Vec<_>>().join(",");
             let labels = BTreeMap::from([(CONFIRMS.to_owned(), ids), (SIDE.to_owned(), side.to_owned())]);
             let history = history.clone();
-            turns.here.push(Turn { plan, labels, history, source: source.into() });
+            found.here.push(Confirmation { plan, labels, history, source: source.into() });
         }
     }
-    if turns.here.is_empty() && !turns.elsewhere.is_empty() {
-        return Err(turns.elsewhere.swap_remove(0));
+    if found.here.is_empty() && !found.elsewhere.is_empty() {
+        return Err(found.elsewhere.swap_remove(0));
     }
-    let is_another = |typed: &&String| !turns.here.is_empty() && !targets.contains(*typed);
+    let is_another = |typed: &&String| !found.here.is_empty() && !targets.contains(*typed);
     if let Some(typed) = again.target.as_ref().filter(is_another) {
         let named = targets.iter().map(|target| quoted(target)).collect::<Vec<_>>().join(", ");
         return Err(Failure::usage(format!("--target {} is not what is confirmed", quoted(typed)))
@@ -100,7 +100,7 @@ pub fn turns(trends: &Trends, named: &[PathBuf], again: &Again) -> Result<Turns,
         return Err(Failure::usage("--abba names one good target, and several targets changed")
             .advice("name the records of one of them"));
     }
-    Ok(turns)
+    Ok(found)
 }
 
 /// The change that the newest nights of a history are behind, if it is one of a limit and to be confirmed.
@@ -205,7 +205,7 @@ fn good(word: &str, changed: &SearchPlan) -> Result<Target, Failure> {
     )))
 }
 
-impl Turn {
+impl Confirmation {
     /// Where its record goes if there is no history: beside the newest record.
     pub fn beside(&self) -> Option<PathBuf> {
         let second = clock::now_compact();

@@ -124,7 +124,7 @@ fn asked(args: &SearchArgs) -> Result<(AskedSearch, LoadUnit, Vec<GoalLine>), Fa
             let search = header.search.ok_or_else(|| {
                 Failure::usage(format!("{} is of one trial: there is nothing to resume", path.display()))
             })?;
-            let medians = search.algorithm == "credible";
+            let medians = search.has_level();
             (medians, search.certify, search.goals, !search.delay_at.is_empty(), header.load_unit)
         }
         None => {

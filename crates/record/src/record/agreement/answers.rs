@@ -89,7 +89,7 @@ pub(super) fn of_trials(
     let ratio = answer.goal.loss_ratio;
     let searched = || trials.iter().filter(|trial| trial.purpose == Purpose::Search);
     let (lower, upper) = (answer.lower_pps, answer.upper_pps.filter(|_| !answer.is_generators()));
-    if search.algorithm == "credible" {
+    if search.has_level() {
         let tells_nothing = |caveat: &CaveatLine| caveat.caveat().tells_nothing();
         let tells = |trial: &&TrialLine| !trial.void && !trial.caveats.iter().any(tells_nothing);
         let certain = || searched().filter(tells);

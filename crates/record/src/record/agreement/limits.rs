@@ -57,13 +57,10 @@ pub(super) fn in_range(search: &SearchLine, load: f64) -> bool {
 /// What it intended and how long it took are those of the load and the duration that it was asked for.
 pub(super) fn of_question(header: &Header, line: &TrialLine) -> Result<(), String> {
     let is_cut_off = |caveat: &CaveatLine| ["interrupted", "agents_lost"].contains(&caveat.code.as_str());
-    if line.caveats.iter().any(is_cut_off)
-        || !TargetKind::of(&line.target).is_some_and(|kind| kind.intends_its_load)
-    {
-        return Ok(());
-    }
+    let kind = TargetKind::of(&line.target).filter(|kind| kind.intends_its_load);
+    let Some(kind) = kind.filter(|_| !line.caveats.iter().any(is_cut_off)) else { return Ok(()) };
     let (lasted, asked) = (line.duration_s, line.intended_duration_s);
-    let lasts = if line.target.starts_with("exec:") { OF_PROGRAMS } else { OF_OURS };
+    let lasts = if kind.is_of_a_program { OF_PROGRAMS } else { OF_OURS };
     if !lasts.contains(&(lasted / asked)) {
         return Err(format!("itself: duration_s is {lasted}, and intended_duration_s is {asked}"));
     }
@@ -119,7 +116,8 @@ pub(super) fn of_counts(header: &Header, line: &TrialLine) -> Result<(), String>
             return Err(format!("itself: {part} is {count}, and {whole} is {of}, which is less"));
         }
     }
-    if line.target.starts_with("udp://") && line.intended.is_some() && !line.slices.is_empty() {
+    let slices_all = TargetKind::of(&line.target).is_some_and(|kind| kind.slices_all);
+    if slices_all && line.intended.is_some() && !line.slices.is_empty() {
         for (part, count, whole, of) in [
             ("the slices' offered", slices(|slice| slice.offered.0), "offered", offered),
             ("the slices' forwarded", slices(|slice| slice.forwarded.0), what, forwarded),

@@ -43,7 +43,7 @@ fn of_search(search: &SearchLine) -> Result<(), String> {
         _ => "duration_s",
     };
     same("itself", "effective_duration", search.effective_duration.as_str(), "its preset", effective)?;
-    if let Some(level) = search.level.filter(|_| search.algorithm != "credible") {
+    if let Some(level) = search.level.filter(|_| !search.has_level()) {
         return Err(format!(
             "itself: its level is {level}, and its algorithm is {}, which has none",
             search.algorithm

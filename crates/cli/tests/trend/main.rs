@@ -1,103 +1,17 @@
 //! The histories that records make: what is told of them, once, and what is left out.
 
+#[path = "../command/mod.rs"]
 mod command;
+mod confirming;
+mod made;
+mod quantities;
 
-use command::{Bench, Ended};
+use command::Bench;
+use made::{
+    aim, at, change, commit, end, flat, gate, json, levels, list, measured, night, nights, records, steps,
+    text, words,
+};
 use serde_json::Value;
-use std::sync::OnceLock;
-
-const SEEDS: usize = 12;
-
-/// Searches of a noisy system whose limit is as high as at first, and of one whose limit fell.
-fn searches() -> &'static [[Vec<Value>; SEEDS]; 2] {
-    static SEARCHES: OnceLock<[[Vec<Value>; SEEDS]; 2]> = OnceLock::new();
-    SEARCHES.get_or_init(|| {
-        let bench = Bench::new();
-        ["9Mpps", "8Mpps"].map(|capacity| {
-            // Of a search whose answer does not stand there is no night.
-            let mut found = (1..100).filter_map(|seed| search(&bench, capacity, seed));
-            std::array::from_fn(|_| found.next().expect("most searches have an answer"))
-        })
-    })
-}
-
-/// The lines of a record, if its answer stands.
-fn search(bench: &Bench, capacity: &str, seed: usize) -> Option<Vec<Value>> {
-    let (target, seed) = (format!("sim:noisy?capacity={capacity}&seed={seed}"), seed.to_string());
-    let name = format!("{capacity}-{seed}.jsonl");
-    let words = [
-        "search",
-        &target,
-        "--seed",
-        &seed,
-        "-q",
-        "--budget=8s",
-        "--max-load=12Mpps",
-        "--goal=0.5%",
-        "-o",
-        &name,
-    ];
-    bench.done(&words);
-    let stands = bench.run(&["trend", &name]).code == Some(0);
-    stands.then(|| bench.read(&name).lines().map(|line| serde_json::from_str(line).unwrap()).collect())
-}
-
-fn text(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
-/// When a night was: a day after the one before it.
-fn at(night: usize) -> String {
-    format!("2026-{:02}-{:02}T01:00:00Z", 1 + night / 28, 1 + night % 28)
-}
-
-/// The record of a night, of a service that every night finds under the same address.
-fn night(night: usize, fell: bool, change: impl FnOnce(&mut Value)) -> String {
-    let mut lines = searches()[usize::from(fell)][night % SEEDS].clone();
-    aim(&mut lines, "exec:./service");
-    let header = &mut lines[0];
-    header["started"] = at(night).into();
-    header["environment"]["load_average"] = Value::Null;
-    change(header);
-    text(&lines)
-}
-
-/// Makes it a search of another target.
-fn aim(lines: &mut [Value], target: &str) {
-    lines
-        .iter_mut()
-        .filter(|line| line.get("target").is_some())
-        .for_each(|line| line["target"] = target.into());
-}
-
-/// A directory with as many nights, of which those from `fell` on have a lower limit.
-fn nights(bench: &Bench, directory: &str, count: usize, fell: usize) {
-    std::fs::create_dir_all(bench.path(directory)).unwrap();
-    for index in 0..count {
-        bench.write(&format!("{directory}/{index:03}.jsonl"), &night(index, index >= fell, commit(index)));
-    }
-}
-
-fn commit(index: usize) -> impl FnOnce(&mut Value) {
-    move |header| header["environment"]["labels"] = serde_json::json!({ "commit": format!("c{index:03}") })
-}
-
-fn json(bench: &Bench, words: &[&str]) -> Value {
-    bench.done(&[&["trend", "--json"], words].concat()).json()
-}
-
-fn gate(bench: &Bench) -> Ended {
-    bench.run(&["trend", "nights", "--fail-if", "regressed"])
-}
-
-/// What is told, in one line.
-fn flat(ended: &Ended) -> String {
-    ended.text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
-    value[key].as_array().unwrap_or_else(|| panic!("{key} of {value}"))
-}
 
 #[test]
 fn nights_of_one_level_have_no_change_and_do_not_fail() {
@@ -324,249 +238,6 @@ fn the_page_has_the_answer_the_plot_and_the_changes() {
     bench.done(&["trend", "nights", "--html", "trend.html"]);
 }
 
-/// The same nights as those of a simulated target, in a history: it can be searched again.
-fn nights_of(bench: &Bench, target: &str, count: usize, fell: usize) {
-    std::fs::create_dir_all(bench.path("nights")).unwrap();
-    for index in 0..count {
-        let record = night(index, index >= fell, commit(index)).replace("exec:./service", target);
-        bench.write(&format!("nights/{index:03}.jsonl"), &record);
-    }
-    bench.done(&["history", "index", "nights"]);
-}
-
-/// The change of the only history.
-fn change(bench: &Bench) -> Value {
-    let found = json(bench, &["nights"]);
-    let of_target = |series: &&Value| !list(series, "changes").is_empty();
-    let series = list(&found, "series").iter().find(of_target).unwrap_or_else(|| panic!("a change: {found}"));
-    assert!(list(&found, "left_out").is_empty(), "{found}");
-    list(series, "changes")[0].clone()
-}
-
-const CONFIRM: [&str; 5] = ["trend", "nights", "--confirm", "--fail-if", "regressed"];
-
-#[test]
-fn a_suspected_change_that_fresh_searches_confirm_is_told_and_fails() {
-    let bench = Bench::new();
-    nights_of(&bench, "sim:noisy?capacity=8Mpps", 17, 14);
-    assert_eq!(gate(&bench).code, Some(0), "three nights are suspected");
-    let ended = bench.run(&CONFIRM);
-    assert_eq!(ended.code, Some(1), "{}{}", ended.text, ended.errors);
-    assert!(ended.text.starts_with("REGRESSED: "), "{}", ended.text);
-    assert!(ended.text.contains("regressed, confirmed"), "{}", ended.text);
-    assert!(ended.text.contains("measured again: "), "{}", ended.text);
-    let change = change(&bench);
-    let fresh = list(&change["confirmation"], "fresh");
-    assert!(!fresh.is_empty() && list(&change["confirmation"], "good").is_empty(), "{change}");
-    let confirms = format!("confirms={}", change["id"].as_str().unwrap());
-    let listed = bench.done(&["history", "list", "nights", "--label", &confirms, "--json"]).json();
-    assert_eq!(list(&listed, "records").len(), 2, "both are filed: {listed}");
-    let again = bench.run(&CONFIRM);
-    assert_eq!(again.code, Some(1));
-    assert!(again.errors.contains("nothing is to be confirmed"), "once is enough: {}", again.errors);
-}
-
-#[test]
-fn a_change_that_fresh_searches_do_not_confirm_fails_nothing() {
-    let bench = Bench::new();
-    nights_of(&bench, "sim:noisy?capacity=9Mpps", 24, 14);
-    assert_eq!(gate(&bench).code, Some(1), "ten nights say so");
-    let ended = bench.run(&CONFIRM);
-    assert_eq!(ended.code, Some(0), "{}{}", ended.text, ended.errors);
-    assert!(ended.text.contains("not confirmed"), "{}", ended.text);
-    assert_eq!(gate(&bench).code, Some(0), "what was measured is not asked again");
-}
-
-#[test]
-fn what_was_good_is_searched_in_turns_with_what_changed() {
-    let bench = Bench::new();
-    nights_of(&bench, "sim:noisy?capacity=8Mpps", 17, 14);
-    let good = "sim:noisy?capacity=9Mpps";
-    let ended = bench.run(&[&CONFIRM[..], &["--abba", good]].concat());
-    assert_eq!(ended.code, Some(1), "{}{}", ended.text, ended.errors);
-    let at: Vec<usize> = ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]
-        .iter()
-        .map(|turn| ended.errors.find(&format!("{turn}: sim:")).unwrap_or_else(|| panic!("{}", ended.errors)))
-        .collect();
-    assert!(at.is_sorted(), "{}", ended.errors);
-    let change = change(&bench);
-    let confirmation = &change["confirmation"];
-    assert!(!list(confirmation, "good").is_empty() && !list(confirmation, "fresh").is_empty(), "{change}");
-    let size = confirmation["size"].as_f64().unwrap();
-    assert!((size - (8.0 / 9.0 - 1.0)).abs() < 0.03, "{change}");
-}
-
-#[test]
-fn a_record_starts_no_program_to_confirm_itself() {
-    let bench = Bench::new();
-    nights(&bench, "nights", 17, 14);
-    let ended = bench.run(&CONFIRM);
-    assert_eq!(ended.code, Some(4), "{}", ended.errors);
-    assert!(
-        ended.errors.contains("start a program") && ended.errors.contains("--target"),
-        "{}",
-        ended.errors
-    );
-    let other = bench.run(&[&CONFIRM[..], &["--target", "sim:hard"]].concat());
-    assert!(matches!(other.code, Some(2 | 4)), "{}", other.errors);
-    // Of another machine nothing can be said here.
-    nights_of(&bench, "sim:noisy?capacity=8Mpps", 17, 14);
-    for index in 0..17 {
-        let name = format!("nights/{index:03}.jsonl");
-        let moved = bench.read(&name).replacen("\"cpu\":\"", "\"cpu\":\"another ", 1);
-        bench.write(&name, &moved);
-    }
-    let ended = bench.run(&CONFIRM);
-    assert_eq!(ended.code, Some(4), "{}", ended.errors);
-    assert!(ended.errors.contains("on another machine"), "{}", ended.errors);
-}
-
-#[test]
-fn results_of_csit_are_nights_of_a_history() {
-    let bench = Bench::new();
-    let rates = [1.0, 1.002, 0.998, 1.001, 0.999];
-    for index in 0..24 {
-        let level = if index < 14 { 2.0e7 } else { 1.9e7 } * (1.0 + 0.001 * f64::from(index % 3));
-        let test = serde_json::json!({
-            "version": "1.5.1", "passed": index != 5, "test_id": "tests.vpp.perf.l2.64b-1c-eth-l2patch-mrr",
-            "start_time": at(index as usize), "dut_type": "vpp", "dut_version": format!("26.02-rc0~{index}-g5a3f1c{index:02}"),
-            "tg_type": "trex", "tg_version": "v3.06", "hosts": ["192.0.2.1"], "tags": ["64B", "NIC_Intel-E810CQ"],
-            "result": { "type": "mrr", "receive_rate": { "rate": { "values": rates.map(|rate| rate * level), "unit": "pps" } } },
-        });
-        bench.write(&format!("{index:02}.info.json"), &test.to_string());
-    }
-    let files: Vec<String> = (0..24).map(|index| format!("{index:02}.info.json")).collect();
-    let words: Vec<&str> = files.iter().map(String::as_str).collect();
-    let added =
-        bench.run(&[&["history", "add", "--history", "nights", "--from", "csit"], &words[..]].concat());
-    assert_eq!(added.code, Some(4), "one test did not pass: {}", added.errors);
-    assert!(added.text.contains("the test did not pass"), "{}", added.text);
-    let ended = gate(&bench);
-    assert_eq!(ended.code, Some(1), "{}{}", ended.text, ended.errors);
-    assert!(ended.text.contains("csit:tests.vpp.perf.l2.64b-1c-eth-l2patch-mrr"), "{}", ended.text);
-    let change = change(&bench);
-    assert_eq!(change["commits"], serde_json::json!(["5a3f1c13", "5a3f1c14"]));
-    let refused = bench.run(&CONFIRM);
-    assert!(refused.code == Some(2) && refused.errors.contains("another program"), "{}", refused.errors);
-    let listed = bench.done(&["history", "list", "nights", "--json"]).json();
-    let file = list(&listed, "records")[0]["file"].as_str().unwrap();
-    bench.done(&["report", &format!("nights/{file}"), "--html", "one.html"]);
-}
-
-/// Writes a record of each night, all of one target: the one that this says.
-fn measured(
-    bench: &Bench,
-    directory: &str,
-    target: &str,
-    count: usize,
-    words: impl Fn(usize) -> Vec<String>,
-) {
-    std::fs::create_dir_all(bench.path(directory)).unwrap();
-    for index in 0..count {
-        let words = words(index);
-        bench.done(
-            &[&words.iter().map(String::as_str).collect::<Vec<_>>()[..], &["-q", "-o", "one.record"]]
-                .concat(),
-        );
-        let mut lines: Vec<Value> =
-            bench.read("one.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        std::fs::remove_file(bench.path("one.record")).unwrap();
-        if !target.contains(' ') {
-            aim(&mut lines, target);
-        }
-        lines[0]["started"] = at(index).into();
-        lines[0]["environment"]["load_average"] = Value::Null;
-        bench.write(
-            &format!("{directory}/{}-{index:03}.jsonl", target.replace([':', '/', '?'], "-")),
-            &text(&lines),
-        );
-    }
-}
-
-fn words(all: &[&str]) -> Vec<String> {
-    all.iter().map(|word| (*word).to_owned()).collect()
-}
-
-#[test]
-fn a_percentile_that_rose_is_told_and_fails() {
-    let bench = Bench::new();
-    measured(&bench, "nights", "sim:queue", 18, |index| {
-        let target = if index < 10 { "sim:queue" } else { "sim:queue?capacity=80kpps" };
-        words(&["trial", target, "--load=60kpps", "--duration=2s", &format!("--seed={index}")])
-    });
-    for (quantity, word) in [("p97.5", "p97.5 of delays at 60 kpps"), ("p50", "p50 of delays at 60 kpps")] {
-        let told = bench.run(&["trend", "nights", "--of", quantity, "--fail-if", "regressed"]);
-        assert_eq!(told.code, Some(1), "{}{}", told.text, told.errors);
-        assert!(told.text.contains(&format!("REGRESSED: the {word} of sim:queue rose by")), "{}", told.text);
-    }
-    let all = json(&bench, &["nights"]);
-    let quantities: Vec<&str> =
-        list(&all, "series").iter().map(|series| series["quantity"].as_str().unwrap()).collect();
-    assert_eq!(quantities, ["delivered", "p50", "p99"]);
-    // An index keeps them, and a percentile that it does not keep is read from the records.
-    bench.done(
-        &[
-            &["history", "add", "--history", "h"][..],
-            &records(&bench, "nights").iter().map(String::as_str).collect::<Vec<_>>(),
-        ]
-        .concat(),
-    );
-    for quantity in ["p50", "p97.5"] {
-        let [one, other] = ["nights", "h"].map(|place| json(&bench, &[place, "--of", quantity]));
-        assert_eq!(one["series"][0]["changes"], other["series"][0]["changes"], "{quantity}");
-    }
-}
-
-fn records(bench: &Bench, directory: &str) -> Vec<String> {
-    let mut names: Vec<String> = bench
-        .path(directory)
-        .read_dir()
-        .unwrap()
-        .map(|entry| format!("{directory}/{}", entry.unwrap().file_name().into_string().unwrap()))
-        .collect();
-    names.sort();
-    names
-}
-
-#[test]
-fn comparisons_in_turns_are_followed_as_b_against_a() {
-    let bench = Bench::new();
-    measured(&bench, "nights", "both sim:queue", 9, |index| {
-        let words = words(&["compare", "--abba", "sim:queue", "sim:queue", "--load=60kpps", "--duration=4s"]);
-        [words, vec![format!("--seed={index}")]].concat()
-    });
-    let found = json(&bench, &["nights", "--of", "core"]);
-    let series = &list(&found, "series")[0];
-    assert_eq!((series["quantity"].as_str(), list(series, "points").len()), (Some("core"), 9), "{found}");
-    assert!(list(series, "changes").is_empty(), "{found}");
-    let level = series["segments"][0]["level"].as_f64().unwrap();
-    assert!((level - 1.0).abs() < 0.05, "{level}");
-}
-
-#[test]
-fn what_the_reference_did_is_taken_out() {
-    let bench = Bench::new();
-    for (index, target) in [(0, "exec:./service"), (1, "exec:./reference")] {
-        std::fs::create_dir_all(bench.path("nights")).unwrap();
-        for number in 0..24 {
-            let mut lines: Vec<Value> = night(number, number >= 14, |_| {})
-                .lines()
-                .map(|line| serde_json::from_str(line).unwrap())
-                .collect();
-            aim(&mut lines, target);
-            bench.write(&format!("nights/{index}-{number:03}.jsonl"), &text(&lines));
-        }
-    }
-    let plain = bench.run(&["trend", "nights", "--fail-if", "regressed"]);
-    assert_eq!(plain.code, Some(1), "{}", plain.text);
-    let found = json(&bench, &["nights", "--reference", "exec:./reference"]);
-    for series in list(&found, "series") {
-        let is_reference = series["target"] == "exec:./reference";
-        assert_eq!(series["reference"].is_null(), is_reference);
-        assert_eq!(list(series, "changes").is_empty(), !is_reference, "{series}");
-    }
-}
-
 #[test]
 fn a_target_that_broke_altogether_regressed() {
     let bench = Bench::new();
@@ -652,15 +323,6 @@ fn newest_searches_that_say_no_limit_are_not_steady() {
     assert!(told.text.contains("NOT KNOWN: the newest 4 searches of exec:./service"), "{}", told.text);
 }
 
-/// Makes a night of one that did not come to its end, as this does.
-fn end(bench: &Bench, index: usize, how: impl Fn(&mut Vec<Value>)) {
-    let name = format!("nights/{index:03}.jsonl");
-    let mut lines: Vec<Value> =
-        bench.read(&name).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    how(&mut lines);
-    bench.write(&name, &text(&lines));
-}
-
 #[test]
 fn newest_searches_that_their_target_or_a_signal_ended_are_not_steady() {
     let failed = |lines: &mut Vec<Value>| {
@@ -691,34 +353,6 @@ fn newest_searches_that_their_target_or_a_signal_ended_are_not_steady() {
         });
         assert_eq!(gate(&bench).code, Some(0));
     }
-}
-
-/// Nights whose limits are as high as these say, of the first level.
-fn levels(bench: &Bench, directory: &str, levels: &[f64], change: impl Fn(usize, &mut Value)) {
-    std::fs::create_dir_all(bench.path(directory)).unwrap();
-    for (index, level) in levels.iter().enumerate() {
-        let mut lines: Vec<Value> = night(index, false, |header| change(index, header))
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        // Of trials that are not there, none contradicts another limit.
-        lines.drain(1..lines.len() - 1);
-        let result = lines.last_mut().unwrap();
-        (result["trial_seconds"], result["elapsed_s"]) = (0.0.into(), 0.0.into());
-        result["loss_curve"] = serde_json::json!([]);
-        for goal in result["goals"].as_array_mut().unwrap() {
-            goal["outlook"] = Value::Null;
-            for key in ["lower_pps", "median_pps", "upper_pps"] {
-                goal[key] = goal[key].as_f64().map(|pps| pps * level).into();
-            }
-        }
-        bench.write(&format!("{directory}/{index:03}.jsonl"), &text(&lines));
-    }
-}
-
-/// So many nights at each of these levels.
-fn steps(all: &[(usize, f64)]) -> Vec<f64> {
-    all.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count)).collect()
 }
 
 #[test]
@@ -759,31 +393,6 @@ fn what_came_after_an_acknowledged_fall_is_held_against_the_level_before_it() {
         found["series"][0]["changes"][0]["id"].as_str().unwrap(),
     ]);
     assert_eq!(gate(&bench).code, Some(0));
-}
-
-#[test]
-fn a_change_that_was_not_confirmed_and_is_over_stays_so() {
-    let bench = Bench::new();
-    nights_of(&bench, "sim:noisy?capacity=9Mpps", 24, 14);
-    assert_eq!(bench.run(&CONFIRM).code, Some(0));
-    let since = |count: usize, fell: bool| {
-        for index in 0..count {
-            let record = night(index, fell, |header| {
-                commit(200 + index)(header);
-                header["started"] = format!("2099-01-{:02}T01:00:00Z", 1 + index).into();
-            });
-            let record = record.replace("exec:./service", "sim:noisy?capacity=9Mpps");
-            bench.write(&format!("nights/after-{index:03}.jsonl"), &record);
-        }
-    };
-    for count in [5, 8, 12] {
-        since(count, false);
-        let told = gate(&bench);
-        assert_eq!(told.code, Some(0), "{count} good nights: {}", told.text);
-    }
-    // Nights of the same level say that it is there.
-    since(12, true);
-    assert_eq!(gate(&bench).code, Some(1));
 }
 
 #[test]
@@ -856,34 +465,6 @@ fn searches_of_one_second_with_other_trials_are_other_searches() {
     let of_night = [why("003"), why("other")];
     let of_night: Vec<&String> = of_night.iter().flatten().collect();
     assert!(of_night.len() == 1 && of_night[0].contains("one of 2 of one night"), "{of_night:?}");
-}
-
-#[test]
-fn a_loss_is_judged_by_what_is_lost() {
-    let bench = Bench::new();
-    std::fs::create_dir_all(bench.path("nights")).unwrap();
-    let nights = |lost_after: u64| {
-        for index in 0..24 {
-            let lost = if index < 13 { 10 + index as u64 % 3 } else { lost_after };
-            bench.trial_of("one.record", 100_000 - lost, &format!("[30000,{}]", 100_000 - lost));
-            let mut lines: Vec<Value> =
-                bench.read("one.record").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            std::fs::remove_file(bench.path("one.record")).unwrap();
-            aim(&mut lines, "exec:./service");
-            lines[0]["started"] = at(index).into();
-            bench.write(&format!("nights/{index:03}.jsonl"), &text(&lines));
-        }
-        bench.run(&["trend", "nights", "--of", "delivered", "--fail-if", "regressed"])
-    };
-    let told = nights(1500);
-    assert_eq!(told.code, Some(1), "{}{}", told.text, told.errors);
-    assert!(told.text.starts_with("REGRESSED: the share that came back"), "{}", told.text);
-    assert_eq!(nights(11).code, Some(0));
-    // The reverse is better.
-    let better = nights(0);
-    assert_eq!(better.code, Some(0), "{}", better.text);
-    let confirmed = bench.run(&["trend", "nights", "--confirm"]);
-    assert!(confirmed.errors.contains("nothing is "), "{}", confirmed.errors);
 }
 
 #[test]
