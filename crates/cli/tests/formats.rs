@@ -114,6 +114,11 @@ fn openmetrics_holds_load_loss_bounds_medians_and_few_buckets() {
         assert!(text.contains(&sample), "{sample} is not in\n{text}");
     }
     assert!(text.contains("dropline_goal_result{") && !text.contains("_bucket"), "{text}");
+    let timed = ["search", TRIAL, "--goal", "p99<1ms", "--max-trials", "1", "--min-load", "1Mpps"];
+    bench.run(&[&timed[..], &["--max-load", "1Mpps", "-q", "-o", "timed.jsonl"]].concat());
+    let text = bench.done(&["export", "timed.jsonl", "--to", "openmetrics"]).text;
+    let goal = r#"goal="1",loss_ratio="0.01",within_seconds="0.001""#;
+    assert!(text.contains(goal), "a goal of delay is another series than one of loss: {text}");
 }
 
 /// Percentile 50 and the number of events, as HdrHistogram's own program prints them.

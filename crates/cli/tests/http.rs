@@ -64,6 +64,20 @@ fn what_the_tool_itself_held_back_or_could_not_send_is_not_offered_and_such_a_tr
 }
 
 #[test]
+fn a_tool_that_was_ended_before_it_had_written_of_any_request_makes_a_trial_that_tells_nothing() {
+    let bench = tool("");
+    // It serves the first request, which is made without load, as ever.
+    let begins = "case \"$*\" in *-rate=1000000/*) for word; do case $word in -output=*) : > \"${word#-output=}\";; esac; done;; esac\n";
+    let script =
+        bench.read("vegeta").replacen("[ \"$1\" = encode ]", &format!("{begins}[ \"$1\" = encode ]"), 1);
+    bench.write("vegeta", &script);
+    let ended = trial(&bench, &["-o", "-"]);
+    let json = ended.json();
+    assert_eq!((json["intended"].as_u64(), json["offered"].as_u64()), (Some(100), Some(0)), "{json}");
+    assert_eq!((ended.code, codes(&json)), (Some(3), vec!["generator_limited"]), "{}", ended.errors);
+}
+
+#[test]
 fn a_server_that_refuses_or_is_not_there_and_a_tool_that_is_not_are_told_with_what_to_do() {
     let refuses = trial(&tool("code=404"), &["-o", "-"]);
     assert!(refuses.code == Some(4) && refuses.errors.contains("status 404"), "{}", refuses.errors);

@@ -94,10 +94,10 @@ fn a_command_that_is_printed_to_be_copied_holds_the_target_as_one_word() {
         "-o",
         "a b.jsonl",
     ]);
-    let text = bench.read("a b.jsonl").replace("sim:soft", "x; touch made");
+    let text = bench.read("a b.jsonl").replace("sim:soft", "dns://127.0.0.1:7?names=x;$(touch).org");
     bench.write("a b.jsonl", &text);
     let advice = bench.run(&["explain", "a b.jsonl"]).errors;
-    assert!(advice.contains("dropline trial 'x; touch made' --load"), "{advice}");
+    assert!(advice.contains("dropline trial 'dns://127.0.0.1:7?names=x;$(touch).org' --load"), "{advice}");
     let ended = bench.done(&[
         "search",
         "sim:hard",

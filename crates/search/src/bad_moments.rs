@@ -216,6 +216,12 @@ mod tests {
 
     /// Loads in packets a second with what came through in a second, and the upper bound.
     fn said(trials: &[(u64, u64)], upper: u64) -> Option<Caveat> {
+        let whole: Vec<_> = trials.iter().map(|&(load, forwarded)| (load, load, forwarded)).collect();
+        said_of(&whole, upper)
+    }
+
+    /// The same, with what was offered between the two.
+    fn said_of(trials: &[(u64, u64, u64)], upper: u64) -> Option<Caveat> {
         let goal = Goal {
             loss_ratio: Ratio::ZERO,
             exceed_ratio: Ratio::ZERO,
@@ -226,10 +232,9 @@ mod tests {
         };
         let rate = |pps: u64| Rate::from_millipps(pps * 1000);
         let mut moments = Moments::default();
-        for (number, &(offered, forwarded)) in (1..).zip(trials) {
-            let input = TrialInput { load: rate(offered), duration: SECOND };
-            let counts =
-                Trial { intended: Some(offered), offered, forwarded, ..Trial::new(number, input, 7) };
+        for (number, &(load, offered, forwarded)) in (1..).zip(trials) {
+            let input = TrialInput { load: rate(load), duration: SECOND };
+            let counts = Trial { intended: Some(load), offered, forwarded, ..Trial::new(number, input, 7) };
             moments.note(&counts, &[goal]);
         }
         let outcome = GoalOutcome {
@@ -239,6 +244,19 @@ mod tests {
             result: GoalResult::Irregular(Irregular::Unfinished),
         };
         moments.caveats(&[goal], &[outcome]).pop()
+    }
+
+    #[test]
+    fn a_trial_that_may_be_our_own_doing_alone_is_no_bad_moment() {
+        let borne = [(1000, 1000, 1000), (1001, 1001, 1001), (1002, 1002, 1002)];
+        let with = |one: (u64, u64, u64)| said_of(&[&borne[..], &[one]].concat(), 1010);
+        assert_eq!(with((500, 300, 300)), None, "the rest was never offered");
+        assert!(
+            matches!(with((500, 450, 300)), Some(Caveat::BadMoments { trials: 1, .. })),
+            "it lost a third too"
+        );
+        let late = [(500, 300, 300), (501, 300, 300)];
+        assert_eq!(said_of(&[&borne[..], &late].concat(), 1010), None);
     }
 
     #[test]

@@ -239,7 +239,7 @@ impl Tool {
         let attempts = match self.told {
             None => attempts,
             // It was ended before it had written of any.
-            Some(_) if std::fs::metadata(&file).map_or(true, |file| file.len() == 0) => Vec::new(),
+            Some(_) if std::fs::metadata(&file).is_ok_and(|file| file.len() == 0) => Vec::new(),
             Some(told) => {
                 self.run(run.program, told(&file), "", None, until + opening.patience, opening.patience)?
                     .attempts
