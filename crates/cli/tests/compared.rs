@@ -73,7 +73,7 @@ fn a_limit_beyond_the_range_bounds_the_ratio_on_one_side() {
     search("sim:hard?capacity=20Mpps", "c.jsonl", "14Mpps");
     let up = bench.done(&["compare", "a.jsonl", "c.jsonl"]).text;
     assert!(
-        up.starts_with("IMPROVED: the limit for no loss rose to at least 14.000 Mpps, by at least 55"),
+        up.starts_with("IMPROVED: the limit for no loss rose to at least 14.00 Mpps, by at least 55"),
         "{up}"
     );
     let both = bench.done(&["compare", "b.jsonl", "c.jsonl", "--json"]).json();
