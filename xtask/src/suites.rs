@@ -12,14 +12,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Packages whose tests meet the machine: its CPUs, sockets, network namespaces and programs.
-const MEET_THE_MACHINE: [&str; 8] = [
+const MEET_THE_MACHINE: [&str; 13] = [
     "dropline",
     "dropline-aggregator",
+    "dropline-consent",
+    "dropline-experiments",
     "dropline-fastpath",
+    "dropline-fleet",
+    "dropline-http",
     "dropline-lab",
     "dropline-targets",
     "dropline-trace",
     "dropline-traffic",
+    "dropline-verbs",
     "dropline-wakeup",
 ];
 /// More failures than this are a defect and not the machine's.

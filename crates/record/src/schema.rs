@@ -36,7 +36,7 @@ enum Answer {
     ComparedSearches(ComparedSearches),
     /// `compare` of two searches for the longest burst.
     ComparedBursts(ComparedBursts),
-    /// `fit`; a list of these for several files.
+    /// `fit`; a list of these for a file that holds several distributions.
     Fit(Fit),
     /// `inject`.
     Injected(Injected),

@@ -107,7 +107,7 @@ impl std::str::FromStr for Preset {
 
 /// A word that names no preset.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("there is no preset {0:?}; there are csit, rfc2544 and tst009")]
+#[error("there is no preset {0:?}; there are {names}", names = Preset::ALL.map(Preset::name).join(", "))]
 pub struct PresetError(String);
 
 fn share(billionths: u64) -> Ratio {

@@ -190,7 +190,7 @@ fn of_mdr(what: &str, setting: fn(mdr::Version, u8, u8) -> String) -> String {
 
 fn bursts() -> String {
     format!(
-        "Find the longest burst of back-to-back frames of which none is lost (RFC 9004), this often, at --max-load [default: \
+        "Find the longest burst of back-to-back frames of which none is lost (RFC 9004), 50 times or this often, at --max-load [default: \
          {} Gbit/s] or as fast as the sender can; for link: targets",
         BackToBackPlan::LINE_BPS / 1_000_000_000
     )

@@ -16,7 +16,7 @@ use dropline_verbs::doctor::{Finding, Weight, examine_machine, examine_target};
 pub(crate) struct DoctorArgs {
     /// Target to check too.
     pub(crate) target: Option<String>,
-    /// Print one JSON object.
+    /// Print one JSON array.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -71,13 +71,13 @@ impl fmt::Display for Caveat {
             Self::LossDoubted { lost, ours } => {
                 let ours = match (*lost, ours >= lost) {
                     (1, _) => "the packet that is lost".into(),
-                    (lost, true) => format!("any of these {lost} packets, or all"),
+                    (lost, true) => format!("some or all of these {lost} packets"),
                     (lost, false) => format!("up to {ours} of these {lost} packets"),
                 };
                 write!(
                     f,
-                    "not valid as a judgement of the target: this machine or the path may have lost {ours}: how is \
-                     said by the other caveats, how many is not known; free a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
+                    "not valid as a judgement of the target: this machine or the path may have lost {ours} \
+                     (the other caveats say how); free a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
                 )
             }
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(

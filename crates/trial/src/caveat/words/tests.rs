@@ -13,10 +13,10 @@ fn no_time_is_rounded_to_none_of_a_larger_unit() {
 #[test]
 fn a_doubted_loss_is_told_as_the_most_that_it_can_be_and_not_as_what_it_is() {
     let said = Caveat::LossDoubted { lost: 7_312, ours: 7_040 }.to_string();
-    let bound = "may have lost up to 7040 of these 7312 packets: how is said by the other caveats, how many is not known";
+    let bound = "may have lost up to 7040 of these 7312 packets (the other caveats say how)";
     assert!(said.contains(bound), "{said}");
     let said = Caveat::LossDoubted { lost: 785, ours: 785 }.to_string();
-    assert!(said.contains("may have lost any of these 785 packets, or all"), "{said}");
+    assert!(said.contains("may have lost some or all of these 785 packets"), "{said}");
 }
 
 #[test]
