@@ -261,7 +261,7 @@ async function sameNumbers(tab, where, record) {
       const expected = headlineOf(answer);
       check(Number(headline) === expected, `${where}: the sentence says ${headline} for ${expected}`);
       // A doubted answer is a range, and no number.
-      if (["regular", "narrow", "wide"].includes(answer.result) && !words.includes(" and ")) check(near(words, expected), `${where}: "${words}" is ${expected}`);
+      if (["regular", "narrow", "wide"].includes(answer.result) && !words.includes(" and ")) check(near(words, expected, answer.result === "regular"), `${where}: "${words}" is ${expected}`);
     }
   }
   if (record.header.verb === "trial" && record.trials.length > 0) {
@@ -299,14 +299,15 @@ async function sameRows(tab, where, table, record) {
   check(rows.every((row, index) => same(row, record.trials[index])), `${where}: the rows are the record's trials`);
 }
 
-/** Whether words such as "186.5 kpps" round the number. */
-function near(words, pps) {
+/** Whether words such as "186.5 kpps" round the number, or a lower end down. */
+function near(words, pps, isLowerEnd) {
   const scales = { pps: 1, kpps: 1e3, Mpps: 1e6, Gpps: 1e9 };
   const [, digits, unit] = words.match(/^([\d.\s\u202f]+)\u00a0(\w+)$/) ?? [];
   if (!digits || !(unit in scales)) return false;
   const plain = digits.replace(/[\s\u202f]/g, "");
   const last = 10 ** -(plain.split(".")[1]?.length ?? 0);
-  return Math.abs(Number(plain) * scales[unit] - pps) <= 0.5001 * last * scales[unit];
+  const [beyond, step] = [pps - Number(plain) * scales[unit], last * scales[unit]];
+  return isLowerEnd ? beyond > -1e-4 * step && beyond < 1.0001 * step : Math.abs(beyond) <= 0.5001 * step;
 }
 
 /** Arrows step through a plot's marks, the readout says them, Escape leaves. */
