@@ -12,21 +12,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Packages whose tests meet the machine: its CPUs, sockets, network namespaces and programs.
-const MEET_THE_MACHINE: [&str; 13] = [
+const MEET_THE_MACHINE: [&str; 8] = [
     "dropline",
     "dropline-aggregator",
-    "dropline-consent",
-    "dropline-experiments",
     "dropline-fastpath",
-    "dropline-fleet",
-    "dropline-http",
     "dropline-lab",
     "dropline-targets",
     "dropline-trace",
     "dropline-traffic",
-    "dropline-verbs",
     "dropline-wakeup",
 ];
+/// Packages whose tests start programs, or wait for the clock: they pass on any machine, but not where they hardly ever run.
+const WAIT_FOR_THE_CLOCK: [&str; 5] =
+    ["dropline-consent", "dropline-experiments", "dropline-fleet", "dropline-http", "dropline-verbs"];
 /// More failures than this are a defect and not the machine's.
 const MOST: usize = 5;
 
@@ -49,12 +47,11 @@ struct Failed {
 
 /// Runs the tests that `cargo test` with these words has; those that failed once and passed by themselves are added to `unsteady`.
 ///
-/// What meets the machine runs one suite after another. All else runs beside it, in the time that nobody else wants.
+/// What meets the machine or waits for the clock runs one suite after another. All else runs beside it, in the time that nobody else
+/// wants.
 pub(crate) fn run(words: &[&str], unsteady: &mut Vec<String>) -> Done {
     let begun = Instant::now();
-    let suites = built(words)?;
-    let (meet, pure): (Vec<Suite>, Vec<Suite>) =
-        suites.into_iter().partition(|suite| MEET_THE_MACHINE.contains(&suite.package.as_str()));
+    let (meet, pure): (Vec<Suite>, Vec<Suite>) = built(words)?.into_iter().partition(Suite::has_its_turn);
     let docs = [&["test", "--locked", "--doc"], words].concat();
     let failures = thread::scope(|scope| {
         let beside = || {
@@ -69,21 +66,17 @@ pub(crate) fn run(words: &[&str], unsteady: &mut Vec<String>) -> Done {
         for suite in &meet {
             failures.perform(suite, &[]);
         }
-        let others =
-            beside.join().map_err(|_| "the suites beside those that meet the machine ended in a panic")?;
+        let others = beside.join().map_err(|_| "the suites that run beside the others ended in a panic")?;
         failures.add(others);
         Ok::<_, String>(failures)
     })?;
     let documented = crate::run("cargo", &docs);
     crate::took(&["cargo", "test", &words.join(" ")].join(" "), begun);
-    if failures.all.is_empty() && !failures.is_unnamed {
+    if failures.are_none() {
         return documented;
     }
-    let names: Vec<String> =
-        failures.all.iter().map(|Failed { suite, name }| format!("{name} ({})", suite.words)).collect();
-    let Some(failed) = failures.of_the_machine() else {
-        return Err(format!("tests failed: {}", names.join(", ")));
-    };
+    let said = failures.said();
+    let Some(failed) = failures.of_the_machine() else { return Err(said) };
     for Failed { suite, name } in failed {
         eprintln!(
             "{name} ({}) failed. It depends on the machine and is performed once more, by itself.",
@@ -110,7 +103,11 @@ fn built(words: &[&str]) -> Result<Vec<Suite>, String> {
     if !output.status.success() {
         return Err(format!("cargo {} failed: {}", words.join(" "), output.status));
     }
-    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(Suite::of).collect())
+    let suites: Vec<Suite> = String::from_utf8_lossy(&output.stdout).lines().filter_map(Suite::of).collect();
+    match suites.is_empty() {
+        true => Err(format!("cargo {} made no tests, or says so otherwise than it did", words.join(" "))),
+        false => Ok(suites),
+    }
 }
 
 impl Suite {
@@ -138,6 +135,11 @@ impl Suite {
         })
     }
 
+    /// Whether it does not run beside others, at idle priority.
+    fn has_its_turn(&self) -> bool {
+        MEET_THE_MACHINE.iter().chain(&WAIT_FOR_THE_CLOCK).any(|package| *package == self.package)
+    }
+
     fn command(&self, before: &[&str], words: &[&str]) -> Command {
         let mut all = before.iter().map(OsStr::new).chain([self.program.as_os_str()]);
         let mut command = Command::new(all.next().expect("there is a program"));
@@ -150,8 +152,8 @@ impl Suite {
 #[derive(Default)]
 struct Failures {
     all: Vec<Failed>,
-    /// A suite failed and named no test: it was killed, or could not be started.
-    is_unnamed: bool,
+    /// Suites that failed and named no test: they were killed, or could not be started.
+    unnamed: Vec<Suite>,
 }
 
 impl Failures {
@@ -179,19 +181,34 @@ impl Failures {
     }
 
     fn ended(&mut self, suite: &Suite, names: Vec<String>, is_success: bool) {
-        self.is_unnamed |= !is_success && names.is_empty();
+        self.unnamed.extend((!is_success && names.is_empty()).then(|| suite.clone()));
         self.all.extend(names.into_iter().map(|name| Failed { suite: suite.clone(), name }));
     }
 
     fn add(&mut self, other: Self) {
-        self.is_unnamed |= other.is_unnamed;
+        self.unnamed.extend(other.unnamed);
         self.all.extend(other.all);
+    }
+
+    fn are_none(&self) -> bool {
+        self.all.is_empty() && self.unnamed.is_empty()
+    }
+
+    fn said(&self) -> String {
+        let named = self.all.iter().map(|Failed { suite, name }| format!("{name} ({})", suite.words));
+        let unnamed = self.unnamed.iter().map(|suite| {
+            format!(
+                "{}, which was killed or could not be started (chrt, of util-linux, has to be there)",
+                suite.words
+            )
+        });
+        format!("tests failed: {}", named.chain(unnamed).collect::<Vec<_>>().join(", "))
     }
 
     /// The failures, if each may be the machine's.
     fn of_the_machine(self) -> Option<Vec<Failed>> {
         let meets = |failed: &Failed| MEET_THE_MACHINE.contains(&failed.suite.package.as_str());
-        let are_few = !self.is_unnamed && (1..=MOST).contains(&self.all.len());
+        let are_few = self.unnamed.is_empty() && (1..=MOST).contains(&self.all.len());
         (are_few && self.all.iter().all(meets)).then_some(self.all)
     }
 }
@@ -270,6 +287,7 @@ mod tests {
         assert_eq!(again(&[("dropline-traffic", 5)]), Some(5));
         assert_eq!(again(&[("dropline-traffic", 4), ("dropline", 2)]), None, "too many");
         assert_eq!(again(&[("dropline-search", 1)]), None, "nothing of it depends on the machine");
+        assert_eq!(again(&[("dropline-verbs", 1)]), None, "it waits for the clock, on any machine");
         assert_eq!(again(&[("dropline-traffic", 1), ("dropline-stats", 1)]), None, "one of them does not");
     }
 
@@ -282,6 +300,9 @@ mod tests {
             "one of them was killed"
         );
         assert_eq!(again(&[]), None);
+        let mut failures = Failures::default();
+        failures.ended(&suite("dropline-stats"), Vec::new(), false);
+        assert!(!failures.are_none() && failures.said().contains("-p dropline-stats --test places"));
     }
 
     #[test]
@@ -289,6 +310,9 @@ mod tests {
         let traffic = suite("dropline-traffic");
         assert_eq!(traffic.words, "-p dropline-traffic --test places");
         assert_eq!(traffic.directory.to_str(), Some("/d/crates/dropline-traffic"));
+        let beside =
+            ["dropline-search", "dropline-verbs", "dropline"].map(|name| !suite(name).has_its_turn());
+        assert_eq!(beside, [true, false, false]);
         let plain = r#"{"package_id":"path+file:///d/xtask#0.1.0","manifest_path":"/d/xtask/Cargo.toml","executable":"/d/x",
             "target":{"kind":["lib"],"name":"xtask"},"profile":{"test":true}}"#;
         assert_eq!(Suite::of(plain).unwrap().words, "-p xtask --lib");

@@ -22,11 +22,13 @@ fn what_reads_a_record_asks_the_table_of_kinds_and_not_the_word_of_a_target() {
     assert!(prefixes.len() > 12, "only {prefixes:?} were found: the check reads nothing");
     let mut wrong = Vec::new();
     for file in READERS.iter().flat_map(|name| sources(&root().join("crates").join(name).join("src"))) {
+        if file.ends_with(TABLE) {
+            continue;
+        }
         let text = read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-        let asks = |prefix: &&&str| {
-            ["starts_with", "strip_prefix"].iter().any(|by| code.contains(&format!("{by}(\"{prefix}\")")))
-        };
+        // The word alone is there to be compared with a target.
+        let asks = |prefix: &&&str| code.contains(&format!("\"{prefix}\""));
         wrong.extend(prefixes.iter().find(asks).map(|prefix| format!("{}: {prefix}", file.display())));
     }
     assert!(wrong.is_empty(), "give {TABLE} a field for what these ask:\n{}", wrong.join("\n"));

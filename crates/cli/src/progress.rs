@@ -275,20 +275,16 @@ fn interval(bounds: &BoundsLine) -> String {
     };
     let decimals =
         decimals(bounds.lower_pps.map(|pps| pps / scale.0), bounds.upper_pps.map(|pps| pps / scale.0));
-    let step = 10f64.powi(decimals as i32);
-    // Outwards, as the answer will state them; what was typed in these digits is itself.
-    let end = |pps: Option<f64>, valid: bool, outwards: f64| match pps {
+    // Outwards, as the answer will state them.
+    let end = |pps: Option<f64>, valid: bool, outwards: fn(f64) -> f64| match pps {
         Some(pps) => {
-            let steps = pps / scale.0 * step;
-            let near = steps.round();
-            let steps =
-                if (steps - near).abs() < 1e-6 * near.max(1.0) { near } else { (steps + outwards).round() };
-            format!("{:.decimals$}{}", steps / step, if valid { "" } else { "?" })
+            let load = dropline_report::rounded(pps / scale.0, decimals, outwards);
+            format!("{load:.decimals$}{}", if valid { "" } else { "?" })
         }
         None => "…".into(),
     };
-    let lower = end(bounds.lower_pps, bounds.lower_valid, -0.5);
-    let upper = end(bounds.upper_pps, bounds.upper_valid, 0.5);
+    let lower = end(bounds.lower_pps, bounds.lower_valid, f64::floor);
+    let upper = end(bounds.upper_pps, bounds.upper_valid, f64::ceil);
     if bounds.lower_pps.or(bounds.upper_pps).is_none() {
         return format!("[{lower}, {upper}]");
     }

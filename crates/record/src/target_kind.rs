@@ -16,7 +16,7 @@ pub struct TargetKind {
     pub is_simulated: bool,
     /// Whether frames go in at one interface and come out at another: nothing comes back, and no socket takes anything.
     pub is_of_frames: bool,
-    /// Whether somebody else's program performed the trials, and said how long each lasted.
+    /// Whether a program or a function of somebody's performed the trials: it alone knows more than it counted.
     pub is_of_a_program: bool,
     /// Whether the slices of a trial have all its packets.
     pub slices_all: bool,
@@ -51,7 +51,7 @@ pub const TARGET_KINDS: [TargetKind; 16] = [
     TargetKind { is_simulated: true, ..kind("sim:", true, true) },
     kind("http://", true, false),
     kind("heartbeat://", true, true),
-    kind("measurer:", true, false),
+    TargetKind { is_of_a_program: true, ..kind("measurer:", true, false) },
     kind("wakeup:", false, false),
     kind("jack:", false, false),
     kind("flowgraph:", false, false),

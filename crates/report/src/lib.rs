@@ -48,7 +48,7 @@ pub use html::{
     trend_page, trends_html, value_of, within,
 };
 pub use markdown::{markdown, markdown_of_turns};
-pub use number::{nanoseconds, seconds};
+pub use number::{nanoseconds, rounded, seconds};
 pub use object::{give_way, object};
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use png::marked_png;

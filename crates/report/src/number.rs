@@ -48,10 +48,9 @@ pub(crate) fn high(value: f64) -> String {
     three(rounded(value, decimals_of(value, 3), f64::ceil))
 }
 
-/// To so many decimals, in one direction.
-pub(crate) fn rounded(value: f64, decimals: usize, round: fn(f64) -> f64) -> f64 {
+/// To so many decimals, in one direction (`f64::floor`, `f64::ceil`). What was typed in these digits stays itself.
+pub fn rounded(value: f64, decimals: usize, round: fn(f64) -> f64) -> f64 {
     let steps = value * 10f64.powi(decimals as i32);
-    // What was typed in these digits is itself.
     let near = steps.round();
     let steps = if (steps - near).abs() < 1e-6 * near.abs().max(1.0) { near } else { round(steps) };
     steps / 10f64.powi(decimals as i32)

@@ -51,10 +51,6 @@ struct Moment {
     failed: Vec<Option<bool>>,
 }
 
-fn failed(trial: &Trial, goal: &Goal) -> Option<bool> {
-    (!trial.is_void_at(goal.loss_ratio)).then(|| trial.exceeds(goal.loss_ratio))
-}
-
 impl Moment {
     fn lost_share(&self) -> f64 {
         if self.offered == 0 { 0.0 } else { self.lost as f64 / self.offered as f64 }
@@ -64,13 +60,15 @@ impl Moment {
 impl Moments {
     pub(crate) fn note(&mut self, trial: &Trial, goals: &[Goal]) {
         let seconds = trial.duration.as_secs_f64();
+        let failed =
+            |goal: &Goal| (!trial.is_void_at(goal.loss_ratio)).then(|| trial.exceeds(goal.loss_ratio));
         self.0.push(Moment {
             load: trial.input.load,
             asked: trial.input.duration,
             through_pps: if seconds > 0.0 { trial.forwarded as f64 / seconds } else { 0.0 },
             offered: trial.offered,
             lost: trial.lost(),
-            failed: goals.iter().map(|goal| failed(trial, goal)).collect(),
+            failed: goals.iter().map(failed).collect(),
         });
     }
 

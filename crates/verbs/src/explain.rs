@@ -8,7 +8,7 @@ use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted, quoted_path};
 use dropline_record::{
-    BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, Record, TargetKind, TrialLine,
+    BROKEN, CaveatLine, ExplainedLine, Explanation, LoadUnit, PacketFile, Record, TargetKind, TrialLine,
 };
 use dropline_targets::Target;
 use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, number_of};
@@ -233,7 +233,7 @@ fn never_kept(path: &Path, record: &Record, trial: &TrialLine) -> Option<Failure
         (why.to_owned(), "ask that program; ")
     } else if trial.packets.is_some() || Target::parse(target).map_or(true, |target| target.keeps_times()) {
         return None;
-    } else if target.starts_with("http") {
+    } else if record.header.load_unit == LoadUnit::Requests {
         let why = format!(
             "the program that sends its {what} counts them and keeps no times of single ones, so why some were lost is not known"
         );

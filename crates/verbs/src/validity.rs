@@ -1,11 +1,11 @@
-//! Whether a measurement is one of its target: what our own side, or the way, did to it comes before any verdict.
+//! Whether a measurement is one of its target: what our own side, or the path, did to it comes before any verdict.
 
-use dropline_record::{AnswerLine, CaveatLine, Record, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, Record, TargetKind, TrialLine};
 use dropline_trial::number_of;
 
 /// Whether what performed its trials is a program of somebody's, which alone knows more than it counted.
 pub(crate) fn is_counted_elsewhere(target: &str) -> bool {
-    ["exec:", "measurer:"].iter().any(|kind| target.starts_with(kind))
+    TargetKind::of(target).is_some_and(|kind| kind.is_of_a_program)
 }
 
 /// Whether the trial says more about us than about the target.

@@ -93,7 +93,7 @@ pub(crate) struct SearchArgs {
     // All of them are shown together, so all are held.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    #[arg(long, value_name = "TIMES", help = bursts(), num_args = 0..=1, require_equals = true, default_missing_value = "50", help_heading = "Search",
+    #[arg(long, value_name = "TIMES", help = bursts(), num_args = 0..=1, require_equals = true, default_missing_value = BURSTS, help_heading = "Search",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) back_to_back: Option<u32>,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
@@ -188,9 +188,12 @@ fn of_mdr(what: &str, setting: fn(mdr::Version, u8, u8) -> String) -> String {
     format!("{what} [default: {}]", settings.into_iter().flatten().next().expect("mdr"))
 }
 
+/// How often a burst is sent of each length where nobody says how often.
+const BURSTS: &str = "50";
+
 fn bursts() -> String {
     format!(
-        "Find the longest burst of back-to-back frames of which none is lost (RFC 9004), 50 times or this often, at --max-load [default: \
+        "Find the longest burst of back-to-back frames of which none is lost (RFC 9004), {BURSTS} times or this often, at --max-load [default: \
          {} Gbit/s] or as fast as the sender can; for link: targets",
         BackToBackPlan::LINE_BPS / 1_000_000_000
     )

@@ -55,7 +55,7 @@ pub(crate) enum FleetVerb {
 pub(crate) struct AtArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Print one JSON object.
+    /// Print the answer as JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }

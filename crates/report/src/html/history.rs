@@ -123,7 +123,7 @@ fn form(asked: &AskedRecords, here: Here<'_>) -> Markup {
     };
     html! {
         form.ask action=(here.to(&list_page(1), &[])) method="get" role="search" {
-            (field("target", "target has", &asked.target, "text", "sim:"))
+            (field("target", "target has", &asked.target, "text", "127.0.0.1:7007"))
             (field("goal", "goal", &asked.goal, "text", "0.5%"))
             label { "made by" select name="kind" {
                 option value="" { "any verb" }

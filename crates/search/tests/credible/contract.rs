@@ -132,21 +132,33 @@ fn a_larger_budget_buys_a_narrower_interval() {
     assert!(long < 0.7 * short, "{short} {long}");
 }
 
-#[test]
-fn a_certificate_is_regular_and_leaves_the_interval_as_it_was() {
-    let goals = Preset::Csit.goals();
-    let config = || Config { seed: 3, ..Config::new(goals.clone(), default_range()) };
+fn of_csit(seed: u64) -> Config {
+    Config { seed, ..Config::new(Preset::Csit.goals(), default_range()) }
+}
+
+fn simulated(name: &str, seed: u64) -> Simulated {
+    let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+    let settings = Settings { seed, ..Settings::default() };
+    Simulated::new(System::named(name).unwrap(), settings, profile, 1)
+}
+
+const TO_CERTIFY: Duration = Duration::from_secs(1200);
+
+/// An interval, and behind it the proof by RFC 9971 of the same goals.
+fn certified(seed: u64) -> Certified {
     let proof = mlr::Config {
-        goals: goals.clone(),
+        goals: Preset::Csit.goals(),
         range: default_range(),
         effective: mlr::EffectiveDuration::Trial,
     };
-    let interval = Credible::new(config()).unwrap();
-    let mut certified = Certified::new(interval, Mlr::new(proof).unwrap(), Duration::from_secs(1200));
-    let mut alone = Credible::new(config()).unwrap();
-    let profile = TrafficProfile { seed: 3, ..TrafficProfile::default() };
-    let settings = Settings { seed: 3, ..Settings::default() };
-    let mut target = Simulated::new(System::named("consistent").unwrap(), settings, profile, 1);
+    Certified::new(Credible::new(of_csit(seed)).unwrap(), Mlr::new(proof).unwrap(), TO_CERTIFY)
+}
+
+#[test]
+fn a_certificate_is_regular_and_leaves_the_interval_as_it_was() {
+    let mut certified = certified(3);
+    let mut alone = Credible::new(of_csit(3)).unwrap();
+    let mut target = simulated("consistent", 3);
     let mut more = 0;
     while let Some(input) = certified.next_trial() {
         let Ok(trial) = target.measure(input);
@@ -172,18 +184,7 @@ fn a_certificate_that_is_not_regular_or_at_a_limit_has_spent_its_time() {
         .into_iter()
         .flat_map(|name| (31..34).map(move |seed| (name, seed)))
     {
-        let goals = Preset::Csit.goals();
-        let proof = mlr::Config {
-            goals: goals.clone(),
-            range: default_range(),
-            effective: mlr::EffectiveDuration::Trial,
-        };
-        let interval = Credible::new(Config { seed, ..Config::new(goals, default_range()) }).unwrap();
-        let budget = Duration::from_secs(1200);
-        let mut certified = Certified::new(interval, Mlr::new(proof).unwrap(), budget);
-        let profile = TrafficProfile { seed, ..TrafficProfile::default() };
-        let settings = Settings { seed, ..Settings::default() };
-        let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
+        let (mut certified, mut target) = (certified(seed), simulated(name, seed));
         let mut spent = Duration::ZERO;
         while let Some(input) = certified.next_trial() {
             let Ok(trial) = target.measure(input);
@@ -195,15 +196,13 @@ fn a_certificate_that_is_not_regular_or_at_a_limit_has_spent_its_time() {
         let unfinished = GoalResult::Irregular(Irregular::Unfinished);
         let stated = certified.certified().unwrap();
         let ended = stated.iter().all(|outcome| outcome.result != unfinished);
-        assert!(ended || spent >= budget, "{name} {seed}: {spent:?} {stated:?}");
+        assert!(ended || spent >= TO_CERTIFY, "{name} {seed}: {spent:?} {stated:?}");
     }
 }
 
 #[test]
 fn what_is_believed_of_the_loss_is_in_order_and_more_time_buys_less_width() {
-    let profile = TrafficProfile { seed: 4, ..TrafficProfile::default() };
-    let settings = Settings { seed: 4, ..Settings::default() };
-    let mut target = Simulated::new(System::named("noisy").unwrap(), settings, profile, 1);
+    let mut target = simulated("noisy", 4);
     let mut search = Credible::new(Config::new(Preset::Csit.goals(), default_range())).unwrap();
     assert_eq!(search.belief(), None);
     for _ in 0..14 {
