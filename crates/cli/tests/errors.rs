@@ -312,13 +312,14 @@ fn explain_sends_nobody_in_a_circle_who_has_a_target_whose_packets_are_never_kep
     let bench = Bench::new();
     bench.done(&["search", "sim:hard", "--algorithm=binary", "-q", "-o", "s.jsonl"]);
     bench.done(&["trial", "sim:hard", "--load", "10Mpps", "--duration", "1s", "-q", "-o", "t.jsonl"]);
-    for (target, ask) in [
-        ("exec:python3 x.py", "ask that program"),
-        ("http://127.0.0.1:9/", "the server logged"),
-        ("wakeup:", ""),
+    for (target, unit, ask) in [
+        ("exec:python3 x.py", "packets", "ask that program"),
+        ("http://127.0.0.1:9/", "requests", "the server logged"),
+        ("wakeup:", "packets", ""),
     ] {
         for file in ["s.jsonl", "t.jsonl"] {
-            let text = std::fs::read_to_string(bench.path(file)).unwrap().replace("sim:hard", target);
+            let text = bench.read(file).replace("sim:hard", target);
+            let text = text.replace("\"load_unit\":\"packets\"", &format!("\"load_unit\":\"{unit}\""));
             bench.write("edited.jsonl", &text);
             let error = bench.run(&["explain", "edited.jsonl"]);
             assert!(error.code == Some(4) && error.errors.contains(ask), "{target}: {}", error.errors);
