@@ -3,6 +3,7 @@
 use super::constants::ends::{
     AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOST_LACKED, NEAR, PLACES, PLAIN, ROUNDING, TELLS,
 };
+use super::constants::goal_search::CHECK;
 use super::constants::low_load_probe::LOSSES;
 use super::constants::model::DEEPEST;
 use super::monotone::{Monotone, Possible};
@@ -24,8 +25,10 @@ pub(super) struct Shown {
     highest_good: Option<Rate>,
     /// The lowest load that failed it.
     lowest_bad: Option<Rate>,
-    /// Of each trial, in order, its load if it failed the goal.
-    failed: Vec<Option<Rate>>,
+    /// Of each trial, in order, its load if it failed the goal, and whether it was a whole one.
+    failed: Vec<Option<(Rate, bool)>>,
+    /// Whether short ones that met it are forgotten.
+    is_of_whole: bool,
     /// Of each trial that failed the goal, the load (a logarithm) from which on it would have.
     fails_from: Vec<f64>,
     /// Of each trial that failed the goal, logarithms of its load and of what came through.
@@ -57,7 +60,7 @@ impl Shown {
         let share = (time.as_secs_f64() / whole.as_secs_f64()).min(1.0);
         let of_whole = Ratio::new((goal.loss_ratio.as_f64() / share).min(1.0)).unwrap_or(goal.loss_ratio);
         let is_bad = exceeds && (is_whole || trial.exceeds(of_whole));
-        self.failed.push(is_bad.then_some(load));
+        self.failed.push(is_bad.then_some((load, is_whole)));
         if is_bad {
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
             self.fails_from.push(fails_from(trial, goal));
@@ -82,7 +85,7 @@ impl Shown {
 
     /// Loads that failed it.
     fn bad(&self) -> impl Iterator<Item = &Rate> {
-        self.failed.iter().flatten()
+        self.failed.iter().flatten().map(|(load, _)| load)
     }
 
     /// How many trials failed it at no higher load (a logarithm).
@@ -107,6 +110,7 @@ impl Shown {
     /// Trials that were shorter than whole ones met the goal, and whole ones do not agree with them.
     pub(super) fn forget_short(&mut self, whole: Duration) {
         self.good.retain(|&(.., tried)| tried >= whole);
+        self.is_of_whole = true;
         self.find_highest_good(whole);
     }
 
@@ -229,7 +233,7 @@ impl Shown {
         Some(Caveat::FailsAnywhere {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials: failed.len() as u64,
-            of: self.by_load(goal).len() as u64,
+            of: self.failed.len() as u64,
             lowest_pps: libm::exp(*failed.first()?),
             borne_pps: libm::exp(highest),
             has_lower,
@@ -244,12 +248,38 @@ impl Shown {
         let highest = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load + ROUNDING);
         let highest = highest.fold(f64::NEG_INFINITY, f64::max);
         let (others, above): (Vec<_>, Vec<_>) = trials.iter().partition(|(load, _)| *load <= highest);
-        let failed = others.iter().filter(|(_, met)| *met == 0.0).count();
+        // How often trials fail is known of those that would be counted as well if they had not.
+        let is_left_out = |(load, is_whole): &&(Rate, bool)| {
+            self.is_of_whole && !is_whole && libm::log(load.as_pps()) <= highest
+        };
+        let left_out = self.failed.iter().flatten().filter(is_left_out).count();
+        let failed = others.iter().filter(|(_, met)| *met == 0.0).count() - left_out;
+        let others = others.len() - left_out;
         let enough = doubt / trials.len() as f64;
         let is_enough = |run: &usize| {
-            all_fail(*run as f64, (failed as f64, others.len() as f64), goal.exceed_at_truth()) <= enough
+            all_fail(*run as f64, (failed as f64, others as f64), goal.exceed_at_truth()) <= enough
         };
         (1..=above.len()).find(is_enough).map_or(f64::INFINITY, |run| above[run - 1].0)
+    }
+
+    /// Where trials fail at any load, and those above all that met the goal make no upper end certain: the load (a logarithm) at which
+    /// one more would help most.
+    pub(super) fn uncertain_upper(&self, goal: &Goal, doubt: f64) -> Option<f64> {
+        let met = self.good.first().map_or(f64::NEG_INFINITY, |(load, ..)| libm::log(load.as_pps()));
+        let failed = self.lowest_bad_above(met);
+        let is_open = failed.is_finite() && self.certain_upper(goal, doubt).is_infinite();
+        let load = if failed - met > CHECK && met.is_finite() { 0.5 * (met + failed) } else { failed };
+        Some(load).filter(|_| is_open && !self.failed_anywhere().is_empty())
+    }
+
+    /// The same of a lower end: where no trial so far would have failed, then the highest load that met the goal.
+    pub(super) fn uncertain_lower(&self, goal: &Goal, doubt: f64) -> Option<f64> {
+        let through = self.through.iter().map(|(_, through)| *through).fold(f64::INFINITY, f64::min);
+        let met = libm::log(self.good.first()?.0.as_pps());
+        let plainly = self.certain_lower(goal, doubt);
+        let load = if plainly < through - 2.0 * ROUNDING { through - 2.0 * ROUNDING } else { met };
+        let is_open = plainly < load + libm::log1p(-goal.width.as_f64()).min(-ROUNDING);
+        Some(load).filter(|_| is_open && !self.failed_anywhere().is_empty())
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band

@@ -385,7 +385,6 @@ impl GoalSearch {
         let highest = if fails_anywhere { ends.fold(f64::NEG_INFINITY, f64::max) } else { f64::INFINITY };
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
-            let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
             let is_minimum_failed = shown.fails_at(goal, self.range.min(), 1.0 - self.level);
             let (certain, mut possible) = (certain(goal, shown), shown.possible(goal));
             let plainly = shown.certain_lower(goal, doubt);
@@ -393,7 +392,11 @@ impl GoalSearch {
                 let (least, most) = possible.ends;
                 possible.ends = (least.min(plainly), most.max(certain.1.min(highest)));
             }
-            let borne_minimum = borne_minimum.filter(|min| !fails_anywhere || plainly >= *min);
+            // A few that met the goal do not bear the lowest load where so many failed it that it may be below all that were tried.
+            let is_borne =
+                shown.bears(goal, min) && (possible.ends.0 > f64::NEG_INFINITY || certain.0 >= min);
+            let is_borne = (is_borne && !fails_anywhere) || plainly >= min;
+            let borne_minimum = Some(min).filter(|_| is_borne);
             let stated = Stated {
                 shown: shown.between(),
                 certain,

@@ -201,7 +201,7 @@ fn what_each_trial_loses_at_its_start_is_not_taken_for_what_a_whole_one_loses() 
 /// All lost, none lost, or anything between, whatever the load: a search ends, with an answer that says what it says.
 #[test]
 fn no_answers_of_a_target_make_a_search_fail() {
-    for seed in 0..60 {
+    for seed in 0..24 {
         let mut state = seed;
         let lost = |pps: f64, seconds: f64, _| {
             state = seed::of_trial(state, 1);
@@ -354,11 +354,37 @@ fn a_few_trials_that_fail_at_any_load_do_not_take_the_upper_end_away_without_a_w
     assert!(silent.is_empty() && open <= 2, "{open} of 8 are open: {silent:?}");
 }
 
+/// Trials of such a target are slow at random, and fail where others meet a goal: what is above the limit of all fails nevertheless, and
+/// is asked for often enough to say so.
+#[test]
+fn a_target_of_which_some_trials_are_slow_has_an_upper_end() {
+    let (mut open, mut wrong) = (Vec::new(), Vec::new());
+    for slow in [0.3, 0.5] {
+        for often in [0.2, 0.3] {
+            for seed in 3..6 {
+                let mut chance = seed::generator(seed::of_trial(23, seed));
+                let within = Duration::from_secs(60);
+                let (outcome, _) =
+                    search_within((Preset::Csit.goals(), 1e7), within, 0.0, seed, |pps, seconds, _| {
+                        (pps - if chance.random_bool(often) { slow * LIMIT } else { LIMIT }) * seconds
+                    });
+                if outcome.iter().any(|one| one.upper.is_none()) {
+                    open.push((slow, often, seed));
+                }
+                if is_wrong_by(&outcome, LIMIT, 0.003) {
+                    wrong.push((slow, often, seed, outcome));
+                }
+            }
+        }
+    }
+    assert!(open.is_empty() && wrong.len() <= 1, "{open:?} {wrong:?}");
+}
+
 /// The same as of deep failures: most trials lose some per cent at any load, and no load is one up to which half of them do not.
 #[test]
 fn a_target_of_which_most_trials_lose_a_little_at_any_load_has_no_lower_end_without_a_word() {
     let mut stated = Vec::new();
-    for seed in 0..12 {
+    for seed in 0..24 {
         let mut chance = seed::generator(seed::of_trial(17, seed));
         let (outcome, caveats) = search(0.5, seed, |pps, seconds, _| {
             let share = if chance.random_bool(0.63) { chance.random_range(0.01..0.08) } else { 0.0 };
@@ -368,5 +394,5 @@ fn a_target_of_which_most_trials_lose_a_little_at_any_load_has_no_lower_end_with
             stated.push((seed, outcome));
         }
     }
-    assert!(stated.len() <= 2, "{stated:?}");
+    assert!(stated.len() <= 3, "{stated:?}");
 }

@@ -18,7 +18,12 @@ impl GoalSearch {
         let is_open = self.unsettled().next().is_some();
         let last = self.beyond().filter(|_| is_open && self.is_last(left));
         let asked = || self.beyond().filter(|_| is_open && self.is_passed());
-        if let Some(load) = last.or_else(|| self.not_plain(left)).or_else(asked).or_else(|| self.gap(left)) {
+        if let Some(load) = last
+            .or_else(|| self.not_plain(left))
+            .or_else(asked)
+            .or_else(|| self.uncertain())
+            .or_else(|| self.gap(left))
+        {
             return Some(self.range.clamp(load));
         }
         if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
@@ -56,6 +61,22 @@ impl GoalSearch {
                 .or_else(|| views().find_map(|(_, view)| view.in_a_tail(self.range))),
         };
         Rate::pps(libm::exp(load?)).ok()
+    }
+
+    /// Of a goal that trials fail at any load, an end that they do not make certain yet: the belief knows nothing of such failures, and
+    /// has its turn now and then.
+    fn uncertain(&self) -> Option<Rate> {
+        let turn = self.trials % ONE_IN;
+        if self.trials < SETTLING || turn + 1 == ONE_IN {
+            return None;
+        }
+        let goals = self.goals.iter().zip(&self.views).zip(&self.shown);
+        let open: Vec<_> = goals.filter(|((goal, view), _)| !view.is_settled(goal, self.range)).collect();
+        let doubt = 0.5 * (1.0 - self.level);
+        let upper = || open.iter().find_map(|((goal, _), shown)| shown.uncertain_upper(goal, doubt));
+        let lower = || open.iter().find_map(|((goal, _), shown)| shown.uncertain_lower(goal, doubt));
+        let load = if turn == 0 { upper().or_else(lower) } else { lower().or_else(upper) };
+        Rate::pps(libm::exp(load?)).ok().filter(|load| *load > self.range.min())
     }
 
     /// A load at which a trial would leave less possible beyond what is believed, where that is much; now and then the belief
