@@ -1,4 +1,4 @@
-.PHONY: help book demo dist gallery test test-audio test-embedded test-fleet test-flowgraph test-link test-python test-services test-trace fuzz bench-link bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo dist gallery test test-audio test-embedded test-fleet test-flowgraph test-link test-portable test-python test-services test-trace fuzz bench-link bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,10 @@ test-services: ## real servers in their own protocols: knot, nsd, memcached, chr
 test-link: ## frames between two interfaces, made and judged in the kernel (root)
 	cargo xtask setup link
 	timeout --foreground 20m cargo xtask link
+
+test-portable: ## the portable way to move packets, where another one is in use
+	cargo xtask setup test
+	timeout --foreground 20m cargo xtask portable
 
 test-python: ## the Python package: its wheel, types, tests, CSIT's MLRsearch as the judge, pytest and Robot
 	cargo xtask setup python

@@ -32,6 +32,7 @@ cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq, nginx, stamp-suite
 cargo xtask link         a bridge between two interfaces, by frames made in the kernel
 cargo xtask pages        pages of real searches, looked at in Chromium
+cargo xtask portable     the portable way to move packets
 cargo xtask python       the Python wheel: its types, its tests, its examples
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
 cargo xtask bench-trace  what an event costs, beside others' ways to record one
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         ["services"] => services::test(),
         ["link"] => link::test(),
         ["pages"] => test::pages(),
+        ["portable"] => test::portable(),
         ["python"] => python::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),

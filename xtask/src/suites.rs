@@ -25,6 +25,8 @@ const MEET_THE_MACHINE: [&str; 8] = [
 /// Packages whose tests start programs, or wait for the clock: they pass on any machine, but not where they hardly ever run.
 const WAIT_FOR_THE_CLOCK: [&str; 5] =
     ["dropline-consent", "dropline-experiments", "dropline-fleet", "dropline-http", "dropline-verbs"];
+/// Runs a program when nobody else wants the processors.
+const IN_IDLE_TIME: [&str; 3] = ["chrt", "--idle", "0"];
 /// More failures than this are a defect and not the machine's.
 const MOST: usize = 5;
 
@@ -48,32 +50,37 @@ struct Failed {
 /// Runs the tests that `cargo test` with these words has; those that failed once and passed by themselves are added to `unsteady`.
 ///
 /// What meets the machine or waits for the clock runs one suite after another. All else runs beside it, in the time that nobody else
-/// wants.
-pub(crate) fn run(words: &[&str], unsteady: &mut Vec<String>) -> Done {
+/// wants; at its end `also`, whose words are those of this program.
+pub(crate) fn run(words: &[&str], also: &[&str], unsteady: &mut Vec<String>) -> Done {
     let begun = Instant::now();
     let (meet, pure): (Vec<Suite>, Vec<Suite>) = built(words)?.into_iter().partition(Suite::has_its_turn);
-    let docs = [&["test", "--locked", "--doc"], words].concat();
-    let failures = thread::scope(|scope| {
+    let this = std::env::current_exe().map_err(|why| format!("this program cannot be found: {why}"))?;
+    let this = this.to_string_lossy();
+    let mut commands = vec![[&["cargo", "test", "--locked", "--doc"], words].concat()];
+    commands.extend(also.iter().map(|word| vec![this.as_ref(), word]));
+    let (failures, also_failed) = thread::scope(|scope| {
         let beside = || {
             let mut failures = Failures::default();
             for suite in &pure {
-                failures.perform(suite, &["chrt", "--idle", "0"]);
+                failures.perform(suite, &IN_IDLE_TIME);
             }
-            failures
+            let failed = commands.iter().find_map(|words| in_one_piece(words).err());
+            (failures, failed)
         };
         let beside = thread::Builder::new().spawn_scoped(scope, beside).map_err(|why| why.to_string())?;
         let mut failures = Failures::default();
         for suite in &meet {
             failures.perform(suite, &[]);
         }
-        let others = beside.join().map_err(|_| "the suites that run beside the others ended in a panic")?;
+        let (others, failed) =
+            beside.join().map_err(|_| "the suites that run beside the others ended in a panic")?;
         failures.add(others);
-        Ok::<_, String>(failures)
+        Ok::<_, String>((failures, failed))
     })?;
-    let documented = crate::run("cargo", &docs);
     crate::took(&["cargo", "test", &words.join(" ")].join(" "), begun);
+    let also = also_failed.map_or(Ok(()), Err);
     if failures.are_none() {
-        return documented;
+        return also;
     }
     let said = failures.said();
     let Some(failed) = failures.of_the_machine() else { return Err(said) };
@@ -87,7 +94,22 @@ pub(crate) fn run(words: &[&str], unsteady: &mut Vec<String>) -> Done {
         }
         unsteady.push(name);
     }
-    documented
+    also
+}
+
+/// Runs a command in the time that nobody else wants, and shows what it printed at its end.
+fn in_one_piece(words: &[&str]) -> Done {
+    let (begun, said) = (Instant::now(), words.join(" "));
+    let mut command = Command::new(IN_IDLE_TIME[0]);
+    command.args(&IN_IDLE_TIME[1..]).args(words).current_dir(root());
+    let mut kept = format!("+ {said}\n");
+    let status = heard(&mut command, &mut |line| kept.push_str(line));
+    eprint!("{kept}");
+    crate::took(&said, begun);
+    match status? {
+        status if status.success() => Ok(()),
+        status => Err(format!("{said} failed: {status}")),
+    }
 }
 
 /// The suites that `cargo test` with these words has, built.
