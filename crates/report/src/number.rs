@@ -40,19 +40,30 @@ pub(crate) fn digits(value: f64, digits: i32) -> String {
 
 /// The lower end of an interval in three digits: rounded downwards, so that no more is said than is known.
 pub(crate) fn low(value: f64) -> String {
-    three(rounded(value, decimals_of(value, 3), f64::floor))
+    three(in_three(value, f64::floor))
 }
 
 /// The upper end, rounded upwards.
 pub(crate) fn high(value: f64) -> String {
-    three(rounded(value, decimals_of(value, 3), f64::ceil))
+    three(in_three(value, f64::ceil))
+}
+
+fn in_three(value: f64, round: fn(f64) -> f64) -> f64 {
+    rounded(value, decimals_of(value, 3), round)
+}
+
+/// Both ends in words that have three digits, a dash for one that is not there.
+pub(crate) fn ends(low: Option<f64>, high: Option<f64>, words: impl Fn(f64) -> String) -> [String; 2] {
+    [(low, f64::floor as fn(f64) -> f64), (high, f64::ceil)]
+        .map(|(end, round)| end.map_or_else(|| "\u{2013}".into(), |end| words(in_three(end, round))))
 }
 
 /// To so many decimals, in one direction (`f64::floor`, `f64::ceil`). What was typed in these digits stays itself.
 pub fn rounded(value: f64, decimals: usize, round: fn(f64) -> f64) -> f64 {
     let steps = value * 10f64.powi(decimals as i32);
     let near = steps.round();
-    let steps = if (steps - near).abs() < 1e-6 * near.abs().max(1.0) { near } else { round(steps) };
+    let is_near = (steps - near).abs() < (1e-6 * near.abs().max(1.0)).min(0.02);
+    let steps = if is_near { near } else { round(steps) };
     steps / 10f64.powi(decimals as i32)
 }
 

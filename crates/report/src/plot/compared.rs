@@ -209,8 +209,7 @@ fn shift(compared: &Compared) -> Option<Plot> {
         canvas.finish(marks)
     };
     let rows = shifts.iter().map(|line| {
-        let end = |end: Option<f64>, words: fn(f64) -> String| end.map_or_else(|| "\u{2013}".into(), words);
-        let (low, high) = (end(line.low, number::low), end(line.high, number::high));
+        let [low, high] = number::ends(line.low, line.high, three);
         let interval = format!("[{low}, {high}]");
         Reading {
             words: format!("{}: {} {unit} {interval}", name(line.p), three(line.estimate)),

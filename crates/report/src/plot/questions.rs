@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::number::{apart, digits, percent, percent_of, plural, three};
+use crate::number::{apart, digits, ends, percent, percent_of, plural, three};
 use crate::text::{points, unit};
 use dropline_record::compared::QuestionLine;
 use dropline_record::{Compared, VerdictWord};
@@ -103,11 +103,11 @@ impl Question<'_> {
     }
 
     fn interval(&self) -> String {
-        let end = |end: Option<f64>| end.map_or_else(|| "\u{2013}".into(), self.change);
-        match (self.line.low, self.line.high) {
-            (None, None) => String::new(),
-            (low, high) => format!("[{}, {}]", end(low), end(high)),
+        if self.line.low.is_none() && self.line.high.is_none() {
+            return String::new();
         }
+        let [low, high] = ends(self.line.low, self.line.high, self.change);
+        format!("[{low}, {high}]")
     }
 
     /// Of A and of B themselves.

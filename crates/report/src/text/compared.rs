@@ -287,8 +287,8 @@ fn interval(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
     if line.low.is_none() && line.high.is_none() {
         return String::new();
     }
-    let end = |end: Option<f64>| end.map_or_else(|| "\u{2013}".into(), &words);
-    format!("[{},{JOIN}{}]", end(line.low), end(line.high))
+    let [low, high] = number::ends(line.low, line.high, words);
+    format!("[{low},{JOIN}{high}]")
 }
 
 fn spread(compared: &Compared) -> Option<String> {

@@ -1,7 +1,7 @@
 //! One distribution on a terminal.
 
 use super::layout::{Columns, Page, Row, Side, unit};
-use crate::number::{JOIN, count, decimals_of, fixed, percent, plural, three};
+use crate::number::{self, JOIN, count, decimals_of, ends, fixed, percent, plural, rounded, three};
 use crate::style::{Ink, Style};
 use dropline_record::Fit;
 use dropline_record::LawWord;
@@ -59,8 +59,8 @@ fn summary(fit: &Fit) -> String {
         let interval = match (line.low, line.high) {
             (Some(low), Some(high)) if low == value && high == value => String::new(),
             (low, high) => {
-                let end = |end: Option<f64>| end.map_or_else(|| "\u{2013}".into(), three);
-                format!("{JOIN}[{},{JOIN}{}]", end(low), end(high))
+                let [low, high] = ends(low, high, three);
+                format!("{JOIN}[{low},{JOIN}{high}]")
             }
         };
         words.push(format!("{}{JOIN}{}{interval}", name(line.p), three(value)));
@@ -101,8 +101,8 @@ fn moments(fit: &Fit) -> Option<String> {
     if let (Some(low), Some(high)) = (moments.mean_low, moments.mean_high) {
         return Some(format!(
             "between {} and {}{JOIN}{}: where in their cells the events are is not known",
-            three(low),
-            three(high),
+            number::low(low),
+            number::high(high),
             unit(fit.unit_ns)
         ));
     }
@@ -110,7 +110,9 @@ fn moments(fit: &Fit) -> Option<String> {
     let say_mean = |mean| error.map_or_else(|| three(mean), |error| fixed(mean, decimals_of(error, 2)));
     let mut words = say_mean(mean);
     if let Some(error) = error {
-        let [low, high] = [-REACH, REACH].map(|reach| say_mean(mean + reach * error));
+        let decimals = decimals_of(error, 2);
+        let [low, high] = [(-REACH, f64::floor as fn(f64) -> f64), (REACH, f64::ceil)]
+            .map(|(reach, round)| fixed(rounded(mean + reach * error, decimals, round), decimals));
         words.push_str(&format!(" [{low}, {high}]"));
     }
     words.push_str(&format!("{JOIN}{}", unit(fit.unit_ns)));
@@ -373,9 +375,9 @@ mod tests {
             let words = super::moments(&Fit { moments, unit_ns: 1000, ..Fit::default() }).unwrap();
             words.replace(JOIN, " ").replace('\u{202f}', "")
         };
-        assert_eq!(of(50.0407, 0.00715), "50.0407 [50.0267, 50.0547] us   middle 60 % 50.0407");
-        assert_eq!(of(1073.66, 0.512), "1073.66 [1072.66, 1074.66] us   middle 60 % 1073.66");
-        assert_eq!(of(50_024.19, 23.4), "50024 [49978, 50070] us   middle 60 % 50024");
+        assert_eq!(of(50.0407, 0.00715), "50.0407 [50.0266, 50.0548] us   middle 60 % 50.0407");
+        assert_eq!(of(1073.66, 0.512), "1073.66 [1072.65, 1074.67] us   middle 60 % 1073.66");
+        assert_eq!(of(50_024.19, 23.4), "50024 [49978, 50071] us   middle 60 % 50024");
         assert_eq!(of(7.0, 0.0), "7 us   middle 60 % 7");
     }
 
