@@ -75,7 +75,7 @@ fn parse(rest: &str) -> Result<Site, Failure> {
         match name {
             "deadline" => site.written = value.into(),
             "tool" => site.tool = Some(Tool::named(value)?),
-            _ => return Err(crate::parameters::unknown("http:// behind its #", name, &["deadline", "tool"])),
+            _ => return Err(crate::parameters::unknown("http://…#", name, &["deadline", "tool"])),
         }
     }
     site.deadline = crate::parameters::quantity("deadline", quantities::positive_duration(&site.written))?;
