@@ -28,7 +28,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
     ("dropline-netrules", &[]),
     ("dropline-stats", &[]),
     ("dropline-passage", &["dropline-stats", "dropline-trial"]),
-    ("dropline-payload", &[]),
+    ("dropline-payload", &["dropline-trial"]),
     ("dropline-trial", &["dropline-stats"]),
     ("dropline-sim", &["dropline-stats", "dropline-trial"]),
     ("dropline-search", &["dropline-trial"]),

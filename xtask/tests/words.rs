@@ -79,6 +79,58 @@ fn a_type_at_the_root_of_a_crate_has_a_name_that_no_other_crate_has_there() {
     assert!(owners.is_empty(), "of two crates: {owners:#?}");
 }
 
+/// A type that others may use: its name, whether all of its crate may, and what it is, without comments.
+fn declared_types(text: &str) -> Vec<(String, bool, String)> {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("\npub") {
+        let item = &code[at + 1..];
+        let Some((sight, rest)) = item.split_once(' ') else { continue };
+        let kinds = ["struct ", "enum ", "trait ", "type "];
+        if let Some(rest) = kinds.iter().find_map(|kind| rest.strip_prefix(kind)) {
+            let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            let body = rest.split("\n}").next().unwrap_or_default().split("\n\n").next().unwrap_or_default();
+            found.push((rest[..end].to_owned(), sight != "pub(super)", body.to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn two_types_of_a_crate_have_two_names_and_no_type_is_declared_in_two_crates() {
+    // The name of an algorithm goes before its own; what differs by the system has one name; a study is as a program by itself.
+    let is_one_of_several = |file: &str, name: &str| {
+        file.starts_with("search/") && name == "Config"
+            || file.contains("/src/sys/")
+            || file.starts_with("experiments/")
+            || file.starts_with("flowgraph/")
+    };
+    let crates = root().join("crates");
+    let mut named: BTreeMap<(String, String), Vec<(String, bool)>> = BTreeMap::new();
+    let mut bodies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in sources(&crates) {
+        let file = path.strip_prefix(&crates).unwrap().to_string_lossy().into_owned();
+        if !file.contains("/src/") || is_of_tests(&path) {
+            continue;
+        }
+        let owner = file.split('/').next().unwrap().to_owned();
+        for (name, is_wide, body) in declared_types(&std::fs::read_to_string(&path).unwrap()) {
+            if !is_one_of_several(&file, &name) {
+                bodies.entry(body).or_default().insert(owner.clone());
+                named.entry((owner.clone(), name)).or_default().push((file.clone(), is_wide));
+            }
+        }
+    }
+    assert!(named.len() > 800, "only {} types were found: the check reads nothing", named.len());
+    // Those that only their own folders know may have one name.
+    named.retain(|_, files| files.len() > 1 && files.iter().any(|(_, is_wide)| *is_wide));
+    assert!(named.is_empty(), "two of one name: {named:#?}");
+    bodies.retain(|body, owners| body.lines().count() > 2 && owners.len() > 1);
+    assert!(bodies.is_empty(), "one of two crates: {bodies:#?}");
+}
+
 /// Types that the glossary's third column names.
 fn named_in_glossary(glossary: &str) -> Vec<&str> {
     let rows = glossary.lines().filter(|line| line.starts_with("| ") && line.split('|').count() == 6);
@@ -127,6 +179,11 @@ fn no_crate_module_or_file_is_a_bag() {
         let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
         let bags = ["util", "utils", "common", "core", "helper", "helpers", "types", "misc"];
         assert!(!bags.contains(&stem.as_str()), "{} is named after nothing", file.display());
+        // The word is for a direction, which these are of.
+        let is_direction =
+            ["netrules/src/way.rs", "one_way.rs", "both_ways.rs"].iter().any(|end| file.ends_with(end));
+        let avoided = stem.split('_').any(|word| ["way", "ways"].contains(&word));
+        assert!(is_direction || !avoided, "{}: say path", file.display());
     }
 }
 

@@ -328,8 +328,16 @@ impl Explanation {
         }
         let rate_pps = self.arrivals.rate_pps;
         let otherwise = &otherwise;
-        let replayed =
-            cause::Replayed { arrivals, server, otherwise, seen, lost, rate_pps, is_stopped_by_quota, doubt };
+        let replayed = cause::LossReplayed {
+            arrivals,
+            server,
+            otherwise,
+            seen,
+            lost,
+            rate_pps,
+            is_stopped_by_quota,
+            doubt,
+        };
         self.cause = replayed.cause();
         let may_be_its_cpu = self.remedies.iter().any(|remedy| {
             remedy.change.is_a_cpu() && matches!(self.verdict(remedy), Verdict::Helps | Verdict::MayHelp)

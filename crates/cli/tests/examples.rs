@@ -50,6 +50,7 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("--probe request", "half a minute of turns; crates/cli/tests/latency.rs runs it"),
     ("--baseline ", "needs two searches of half a minute; crates/cli/tests/compared.rs has them"),
     ("dropline agent ", "needs a server with its key; make test-fleet starts them"),
+    ("--join nats://10.0.0.1", "needs the same"),
     ("link:", "needs root and two interfaces; make test-link makes them"),
     ("dns://127.0.0.1:53?", "needs a DNS server at its own port; make test-services starts others"),
     (

@@ -106,7 +106,7 @@ fn on_this_page(name: &str) -> String {
 
 /// The lines of a record, and the parts of these: a table each.
 fn record() -> String {
-    let schema = record_schema();
+    let schema = written_lines();
     let mut page = "| `line` | what it is | its fields |\n|---|---|---|\n".to_owned();
     for line in schema["oneOf"].as_array().unwrap() {
         let name = line["properties"]["line"]["const"].as_str().unwrap();
@@ -149,11 +149,11 @@ enum CountsAnswer {
 /// What `--json` prints where the answer is no record: as of a record, whose own parts stand on its page.
 fn answers() -> String {
     let records = serde_json::from_str(&dropline_record::schema::answer_schema()).unwrap();
-    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     let counts =
         serde_json::to_value(settings.into_generator().into_root_schema_for::<CountsAnswer>()).unwrap();
     let schemas: [Value; 2] = [records, counts];
-    let record = record_schema();
+    let record = written_lines();
     let of_record = record["$defs"].as_object().unwrap();
     let link = |name: &str| match of_record.contains_key(name) {
         true => format!("record.md{}", on_this_page(name)),
@@ -173,9 +173,9 @@ fn answers() -> String {
     page.trim_end().to_owned()
 }
 
-fn record_schema() -> Value {
-    let text = std::fs::read_to_string(root().join("schema/dropline-1.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
+/// The lines of a record as they are written.
+fn written_lines() -> Value {
+    serde_json::from_str(&dropline_record::schema::written_line_schema()).unwrap()
 }
 
 /// A part of a schema: its fields, or the words that it is one of, a table; else what it is one of.
@@ -195,11 +195,16 @@ fn describe(page: &mut String, name: &str, part: &Value, link: &dyn Fn(&str) -> 
         *page += "| field | holds | meaning |\n|---|---|---|\n";
         let required = part["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         for (field, what) in fields(part) {
-            let holds = kind(&what, link);
-            // What may be null is written as null.
-            let is_there = holds.ends_with(" or null") || required.iter().any(|name| *name == field);
-            let absent = if is_there { "" } else { ", may be absent" };
-            writeln!(page, "| `{field}` | {holds}{absent} | {} |", about(&what)).unwrap();
+            let mut holds = kind(&what, link);
+            if !required.iter().any(|name| *name == field) {
+                // It is left out instead.
+                holds = format!("{}, may be absent", holds.strip_suffix(" or null").unwrap_or(&holds));
+                assert!(
+                    !about(&what).contains("null"),
+                    "{name}.{field} is absent, and its text speaks of null"
+                );
+            }
+            writeln!(page, "| `{field}` | {holds} | {} |", about(&what)).unwrap();
         }
     }
     // What else it holds, by the word of a field.
@@ -273,6 +278,54 @@ fn the_reference_says_what_the_program_says() {
         }
     }
     assert!(seen >= 8, "only {seen} parts are made: the check reads nothing");
+}
+
+/// The fields that a part of a page says are always there, and parts by which what they hold is described.
+fn always_there<'a>(page: &'a str, part: &str) -> Vec<(&'a str, Option<&'a str>)> {
+    let section = page.split(&format!("\n## {part}\n")).nth(1).unwrap();
+    let rows = section.split("\n## ").next().unwrap().lines().filter(|row| row.starts_with("| `"));
+    let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>()).filter(|cells| cells.len() == 3);
+    let there = cells.filter(|cells| !cells[1].ends_with(", may be absent"));
+    let linked =
+        |holds: &'a str| holds.split_once("](#").map(|(before, _)| before.rsplit('[').next().unwrap());
+    there.map(|cells| (cells[0].trim_matches(['|', ' ', '`']), linked(cells[1]))).collect()
+}
+
+/// What a value lacks of what the page says of its part.
+fn lacking(page: &str, part: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Array(several) => several.iter().for_each(|one| lacking(page, part, one, found)),
+        Value::Object(_) => {
+            for (field, below) in always_there(page, part) {
+                match (value.get(field), below) {
+                    (None, _) => found.push(format!("{part}.{field}")),
+                    (Some(held), Some(below)) => lacking(page, below, held, found),
+                    (Some(_), None) => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_field_that_the_reference_does_not_call_absent_is_in_every_record() {
+    let page = std::fs::read_to_string(root().join("docs/reference/record.md")).unwrap();
+    let bench = Bench::new();
+    bench.done(&["search", "sim:consistent", "-q", "--max-trials", "9", "-o", "search.jsonl"]);
+    bench.done(&["trial", "sim:queue", "-q", "--load", "1kpps", "--duration", "1s", "-o", "trial.jsonl"]);
+    let mut found = Vec::new();
+    for line in [bench.read("search.jsonl"), bench.read("trial.jsonl")].concat().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let part = match line["line"].as_str().unwrap() {
+            "header" => "Header",
+            "trial" => "TrialLine",
+            "result" => "ResultLine",
+            other => panic!("no line {other} was to be written"),
+        };
+        lacking(&page, part, &line, &mut found);
+    }
+    assert!(found.is_empty(), "{found:?} are absent, and the reference does not say so");
 }
 
 #[test]

@@ -6,8 +6,9 @@
 use crate::import::{ImportError, Imported, own_record};
 use dropline_archive::clock;
 use dropline_openmetrics::{Exposition, Labels, middle_seconds};
-use dropline_record::{AnswerLine, CaveatLine, GoalLine, Purpose, ReasonWord, Record, ResultWord, TrialLine};
-use serde::Serialize;
+use dropline_record::{
+    AnswerLine, CaveatLine, GoalLine, Purpose, ReasonWord, Record, ResultWord, TrialLine, word_of,
+};
 use std::collections::BTreeMap;
 
 /// A number that each trial has, or may have.
@@ -161,13 +162,8 @@ fn of_trial(trial: &TrialLine) -> Labels {
     vec![
         ("target", trial.target.clone()),
         ("trial", trial.number.to_string()),
-        ("purpose", word(&trial.purpose)),
+        ("purpose", word_of(&trial.purpose)),
     ]
-}
-
-/// The record's own word for it.
-fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn about(text: &mut Exposition, record: &Record) {
@@ -188,7 +184,7 @@ fn about(text: &mut Exposition, record: &Record) {
     let started = clock::unix_s(&header.started).map(|seconds| (vec![target()], seconds as f64));
     text.gauges("dropline_record_started_seconds", "seconds", "When it began, since 1970.", started);
     let mut trials: BTreeMap<String, u64> = BTreeMap::new();
-    record.trials.iter().for_each(|trial| *trials.entry(word(&trial.purpose)).or_default() += 1);
+    record.trials.iter().for_each(|trial| *trials.entry(word_of(&trial.purpose)).or_default() += 1);
     let trials =
         trials.into_iter().map(|(purpose, count)| (vec![target(), ("purpose", purpose)], count as f64));
     text.gauges("dropline_trials", "", "Finished trials by what they were for.", trials);
@@ -223,7 +219,7 @@ impl Known {
             median: answer.median_pps,
             upper: answer.upper_pps,
             conditional_throughput: answer.conditional_throughput_pps,
-            result: word(&answer.result),
+            result: word_of(&answer.result),
             why: answer.why.map_or_else(String::new, |why| why.to_string()),
         };
         match dropline_report::denied(record, answer) {
@@ -269,7 +265,7 @@ fn goals(text: &mut Exposition, record: &Record, unit: &str) {
                     median: bounds.median_pps,
                     upper: bounds.upper_pps,
                     conditional_throughput: None,
-                    result: word(&ResultWord::Irregular),
+                    result: word_of(&ResultWord::Irregular),
                     why: ReasonWord::Unfinished.to_string(),
                 })
                 .collect()

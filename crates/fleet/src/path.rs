@@ -25,7 +25,7 @@ const LOOK_LASTS: Duration = Duration::from_secs(5);
 
 /// An agent that observes.
 #[derive(Clone, Debug)]
-pub(crate) struct Observer {
+pub(crate) struct NamedObserver {
     pub(crate) name: String,
     pub(crate) id: String,
     /// Whether the target's address is its host's.
@@ -35,7 +35,7 @@ pub(crate) struct Observer {
 /// Those that observe a session, in the order of the way to the target.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observers {
-    each: Vec<Observer>,
+    each: Vec<NamedObserver>,
     session: String,
     target: String,
 }
@@ -46,11 +46,11 @@ pub(crate) type Looks = Vec<Option<Snapshot>>;
 impl Observers {
     /// Those with these names and ids.
     pub(crate) fn new(who: Vec<(String, String)>, session: &str, target: &str) -> Self {
-        let each = who.into_iter().map(|(name, id)| Observer { name, id, has_target: false });
+        let each = who.into_iter().map(|(name, id)| NamedObserver { name, id, has_target: false });
         Self { each: each.collect(), session: session.into(), target: target.into() }
     }
 
-    pub(crate) fn each(&mut self) -> &mut [Observer] {
+    pub(crate) fn each(&mut self) -> &mut [NamedObserver] {
         &mut self.each
     }
 
@@ -61,7 +61,7 @@ impl Observers {
     /// Has all see what their hosts count of packets from these addresses.
     pub(crate) async fn observe(&mut self, bus: &Bus, sources: &[IpAddr]) -> Result<(), AgentRefusal> {
         let asked = self.each.iter().map(|observer| {
-            let Observer { name, id, .. } = observer;
+            let NamedObserver { name, id, .. } = observer;
             let (id, session, target) = (id.clone(), self.session.clone(), self.target.clone());
             let observe = Observe { id, session, target, sources: sources.to_vec() };
             let subject = wire::ask(name, "observe");
@@ -102,7 +102,7 @@ impl Observers {
         let look = Look { id: id.into(), session: self.session.clone() };
         let question: Question =
             done(ask(bus, wire::ask(agent, "asks"), bytes_of(&look), CONSENT_LASTS).await, agent)?;
-        let answers = self.each.iter().map(|Observer { name, id, .. }| {
+        let answers = self.each.iter().map(|NamedObserver { name, id, .. }| {
             let (session, question) = (self.session.clone(), question.clone());
             let asks = Consents { id: id.clone(), session, agent: agent.into(), question };
             let subject = wire::ask(name, "consent");
@@ -131,7 +131,7 @@ impl Observers {
 
     /// What each has counted until now; nothing of one that does not answer.
     pub(crate) async fn look(&self, bus: &Bus) -> Result<Looks, AgentRefusal> {
-        let asked = self.each.iter().map(|Observer { name, id, .. }| {
+        let asked = self.each.iter().map(|NamedObserver { name, id, .. }| {
             let look = Look { id: id.clone(), session: self.session.clone() };
             let subject = wire::ask(name, "look");
             async move {
@@ -145,7 +145,7 @@ impl Observers {
 
     /// The same after a trial, which is there whoever is gone.
     pub(crate) async fn look_after(&self, bus: &Bus) -> Looks {
-        let asked = self.each.iter().map(|Observer { name, id, .. }| {
+        let asked = self.each.iter().map(|NamedObserver { name, id, .. }| {
             let look = Look { id: id.clone(), session: self.session.clone() };
             let subject = wire::ask(name, "look");
             async move {

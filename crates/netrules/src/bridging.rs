@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// A line of a bridge's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BridgeEntry {
     /// The bridge.
     pub bridge: u32,
     /// The port behind which the address is; the bridge itself for addresses of this namespace.
@@ -32,7 +32,7 @@ pub struct Bridge<'a> {
     /// Its own.
     pub index: u32,
     /// The tables of that namespace.
-    pub table: &'a [Entry],
+    pub table: &'a [BridgeEntry],
 }
 
 const NEW_NEIGHBOUR: u16 = 28;
@@ -40,7 +40,7 @@ const GET_NEIGHBOUR: u16 = 30;
 /// Bytes of `ndmsg`.
 const FIXED: usize = 12;
 
-impl Entry {
+impl BridgeEntry {
     /// Asks for the tables of all bridges.
     pub fn all() -> Request {
         const BRIDGE: u8 = 7;
@@ -71,7 +71,7 @@ impl Bridge<'_> {
         there: &BTreeSet<u32>,
         is_heard: bool,
     ) -> Option<Astray> {
-        let of = |entry: &&Entry| entry.bridge == self.index && entry.hardware == hardware;
+        let of = |entry: &&BridgeEntry| entry.bridge == self.index && entry.hardware == hardware;
         let behind: BTreeSet<u32> = self.table.iter().filter(of).map(|entry| entry.behind).collect();
         if let Some(&other) = behind.difference(there).next() {
             return Some(Astray::Known(other));
@@ -107,8 +107,8 @@ mod tests {
     }
 
     fn astray(links: &[Link], behind: &[u32], is_heard: bool) -> Option<Astray> {
-        let entry = |&behind: &u32| Entry { bridge: 1, behind, hardware: TO.to_vec() };
-        let table: Vec<Entry> = behind.iter().map(entry).collect();
+        let entry = |&behind: &u32| BridgeEntry { bridge: 1, behind, hardware: TO.to_vec() };
+        let table: Vec<BridgeEntry> = behind.iter().map(entry).collect();
         Bridge { links, index: 1, table: &table }.astray(TO, &[2].into(), &[3].into(), is_heard)
     }
 

@@ -14,6 +14,8 @@ pub mod stamp;
 pub mod stun;
 pub mod template;
 
+use dropline_trial::replied::ClassMeaning;
+
 /// A protocol, with what is asked in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
@@ -66,18 +68,7 @@ pub struct Class {
     /// As the protocol calls it.
     pub name: &'static str,
     /// What it means for who asked.
-    pub meaning: Meaning,
-}
-
-/// What a reply means for who asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// The service did what it is there for.
-    Answered,
-    /// The service kept to a rule of its own: it asks to come less often, or by another way.
-    Refused,
-    /// The service could not do it.
-    Failed,
+    pub meaning: ClassMeaning,
 }
 
 /// What a reply says to its request.
@@ -112,7 +103,7 @@ pub enum Origin {
     Others,
 }
 
-const fn class(name: &'static str, meaning: Meaning) -> Class {
+const fn class(name: &'static str, meaning: ClassMeaning) -> Class {
     Class { name, meaning }
 }
 

@@ -70,7 +70,7 @@ pub struct Fit {
     pub estimators: BTreeMap<String, String>,
     /// The histogram: each occupied cell.
     pub histogram: Vec<CellLine>,
-    /// What its time slices say; null where the file has none.
+    /// What its time slices say; absent where the file has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<SlicesLine>,
     /// Doubts.
@@ -111,10 +111,10 @@ pub struct MomentsLine {
     pub sum_squared_ticks: Option<String>,
     /// Events taken in the middle of their cells; null where wide cells leave it open: then it is between the next two.
     pub mean: Option<f64>,
-    /// Were every event at the lower end of its cell; null where the mean is known.
+    /// Were every event at the lower end of its cell; absent where the mean is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_low: Option<f64>,
-    /// Were every event at the upper end of its cell; null where the mean is known.
+    /// Were every event at the upper end of its cell; absent where the mean is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_high: Option<f64>,
     /// Of the mean, so that 1.96 of them hold half the width of the cells too where these are wider than a tick, or a tick is

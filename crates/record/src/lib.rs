@@ -83,4 +83,6 @@ pub use trends::{
 pub use trial_line::{BURST, BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
-pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ReasonWord, ShapeWord, VerdictWord};
+pub use words::{
+    CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ReasonWord, ShapeWord, VerdictWord, word_of,
+};

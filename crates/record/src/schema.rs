@@ -56,18 +56,23 @@ enum Answer {
     Pruned(Pruned),
 }
 
-/// The JSON Schema of one line.
+/// The JSON Schema of one line that can be read.
 pub fn line_schema() -> String {
-    schema_of::<Line>()
+    schema_of::<Line>(SchemaSettings::draft2020_12())
 }
 
-/// The JSON Schema of answers that are no records.
+/// That of a line as this version writes it: what is not required is left out where it has no value.
+pub fn written_line_schema() -> String {
+    schema_of::<Line>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// That of answers that are no records, as they are written.
 pub fn answer_schema() -> String {
-    schema_of::<Answer>()
+    schema_of::<Answer>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-fn schema_of<T: JsonSchema>() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> String {
+    let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text.push('\n');
     text

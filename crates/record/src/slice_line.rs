@@ -17,7 +17,7 @@ pub struct SliceLine {
     pub offered: Count,
     /// Of those, how many came back.
     pub forwarded: Count,
-    /// How long they took from when they were due; null where that was not measured.
+    /// How long they took from when they were due; absent where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ns: Option<SliceDelayLine>,
 }

@@ -97,7 +97,7 @@ pub struct TrialLine {
     /// How well the arrivals were kept; null where that was not measured.
     #[serde(default)]
     pub arrivals: Option<ArrivalsLine>,
-    /// What our own side did to the departures; null where that was not measured.
+    /// What our own side did to the departures; absent where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<DisturbanceLine>,
     /// Parts of the trial in order.

@@ -6,6 +6,11 @@ use dropline_stats::drift::Course;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The word by which a value stands in a record's JSON; empty where it stands there by none.
+pub fn word_of(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
 /// An enum whose variants are the words of the wire: written, read and listed in the schema by one table.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {

@@ -1,8 +1,7 @@
 //! Trials as comma-separated values: a row a trial, units in the names.
 
-use crate::json_word::word;
 use dropline_printable::escaped;
-use dropline_record::{Count, DelayLine, Record, Site, TrialLine};
+use dropline_record::{Count, DelayLine, Record, Site, TrialLine, word_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left
@@ -94,7 +93,7 @@ fn cells(trial: &TrialLine, places: &[String], replies: &BTreeSet<&str>, goals: 
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     let mut cells = vec![
         trial.number.to_string(),
-        word(serde_json::to_value(trial.purpose)),
+        word_of(&trial.purpose),
         trial.phase.clone().unwrap_or_default(),
         trial.at_s.to_string(),
         trial.target.clone(),

@@ -16,7 +16,6 @@ mod doubt_words;
 mod explained;
 mod graph;
 mod html;
-mod json_word;
 mod loss_times;
 mod markdown;
 mod number;

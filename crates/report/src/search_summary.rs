@@ -9,12 +9,11 @@ use widths::WIDTH_DIGITS;
 pub(crate) use widths::{relative_width, width, width_words};
 
 use crate::denial::{disputed, that_count};
-use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::traffic::highest_load;
 use crate::verdict_word::{Standing, tried_at_lowest, unfinished_words};
-use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TargetKind, TrialLine};
+use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TargetKind, TrialLine, word_of};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -442,7 +441,7 @@ impl<'a> SearchSummary<'a> {
         let certified = answer.certified.as_ref()?;
         let word = match &certified.why {
             Some(why) => format!("irregular: {}", why.replace('_', " ")),
-            None => word(serde_json::to_value(certified.result)).replace('_', " "),
+            None => word_of(&certified.result).replace('_', " "),
         };
         let bounds = match (certified.lower_pps, certified.upper_pps) {
             (None, None) => "no bounds".into(),

@@ -1,9 +1,8 @@
 //! Whether an answer is one, and if not, what it is.
 
 use crate::denial::{Denied, failed_and_passed};
-use crate::json_word::word;
 use crate::number;
-use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord, TrialLine};
+use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord, TrialLine, word_of};
 use std::borrow::Cow;
 
 /// In a few plain words, how sure an answer of a record is: `precise enough`, `doubted`, `unfinished`.
@@ -34,7 +33,7 @@ pub(crate) fn unfinished_words(record: &Record) -> &'static str {
 
 /// What the record itself says of an answer, in the words of RFC 9971 and of JSON: `irregular: at maximum`.
 pub(crate) fn recorded_words(answer: &AnswerLine) -> String {
-    let result = word(serde_json::to_value(answer.result)).replace('_', " ");
+    let result = word_of(&answer.result).replace('_', " ");
     let why = answer.why.as_ref().filter(|_| answer.result == ResultWord::Irregular);
     why.map_or_else(|| result.clone(), |why| format!("{result}: {}", why.replace('_', " ")))
 }
@@ -161,7 +160,7 @@ impl Standing {
 
     /// What the search says of itself.
     fn stated(answer: &AnswerLine) -> Self {
-        let result = word(serde_json::to_value(answer.result));
+        let result = word_of(&answer.result);
         let irregular = answer.result == ResultWord::Irregular;
         match if irregular { answer.why.as_deref().unwrap_or("unfinished") } else { result.as_str() } {
             "regular" => Self::Regular,

@@ -17,7 +17,7 @@ pub use evidence::Class;
 use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
 use belief::Tables;
 use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
-use evidence::{Evidence, Seen};
+use evidence::{Delivered, Evidence};
 use grid::Grid;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -84,7 +84,7 @@ pub struct Mlr {
 #[derive(Debug)]
 struct Load {
     /// Its trials in the order of their loss ratios.
-    seen: Vec<Seen>,
+    seen: Vec<Delivered>,
     /// What they say to each goal.
     evidence: Vec<Evidence>,
 }
@@ -191,7 +191,7 @@ impl Algorithm for Mlr {
             seen: Vec::new(),
             evidence: vec![Evidence::default(); self.goals.len()],
         });
-        let seen = Seen::of(trial, effective);
+        let seen = Delivered::of(trial, effective);
         let place = load.seen.partition_point(|other| other.compare(&seen).is_le());
         load.seen.insert(place, seen);
         for (evidence, goal) in load.evidence.iter_mut().zip(&self.goals) {

@@ -60,11 +60,8 @@ static ALL: [&dyn Behaviour; 33] = [
 
 /// How a system under test behaves.
 pub trait Behaviour: fmt::Debug + Send + Sync {
-    /// The word after `sim:`.
-    fn name(&self) -> &'static str;
-
-    /// What it stands for, in one line.
-    fn about(&self) -> &'static str;
+    /// The word after `sim:`, and what it stands for, in one line.
+    fn name_and_about(&self) -> [&'static str; 2];
 
     /// The capacity around which one is drawn when none is chosen: the middle of the default range.
     fn nominal_capacity(&self) -> Rate {
@@ -165,12 +162,12 @@ impl System {
 
     /// The word after `sim:`.
     pub fn name(self) -> &'static str {
-        self.0.name()
+        self.0.name_and_about()[0]
     }
 
     /// What it stands for, in one line.
     pub fn about(self) -> &'static str {
-        self.0.about()
+        self.0.name_and_about()[1]
     }
 
     /// The capacity around which one is drawn when none is chosen.

@@ -7,7 +7,7 @@ mod tool;
 use super::{Kind, Opened, Opening, Scheme, Target, udp};
 use attempts::{Asked, Attempt, Told};
 use dropline_aggregator::address::host_and_port;
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_traffic::Quotas;
 use dropline_trial::{
     Arrival, Caveat, Measurer, Rate, TrafficProfile, Trial, TrialInput, quantities, time_of,
@@ -24,7 +24,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "http://",
     forms: &[(
         "http://HOST:PORT/",
-        "requests to an HTTP server, sent by oha or vegeta: later than the deadline is lost (#deadline=50ms)",
+        "requests to an HTTP server, sent by oha or vegeta: later than the deadline is lost (#deadline=50ms&tool=oha)",
     )],
     parse: |rest| parse(rest).map(Kind::Http),
 };
@@ -75,11 +75,7 @@ fn parse(rest: &str) -> Result<Site, Failure> {
         match name {
             "deadline" => site.written = value.into(),
             "tool" => site.tool = Some(Tool::named(value)?),
-            _ => {
-                let near = nearest(name, &["deadline", "tool"]);
-                return Err(Failure::usage(format!("http:// has no parameter {name:?} behind its #{near}"))
-                    .advice("there are deadline=50ms and tool=oha"));
-            }
+            _ => return Err(crate::parameters::unknown("http://…#", name, &["deadline", "tool"])),
         }
     }
     site.deadline = crate::parameters::quantity("deadline", quantities::positive_duration(&site.written))?;

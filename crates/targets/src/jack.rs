@@ -1,9 +1,9 @@
 //! `jack:` targets: an audio server's cycle, and how late its client is called.
 
 use super::{Kind, Opened, Opening, Scheme};
-use crate::parameters::parameters;
+use crate::parameters::{parameters, unknown};
 use dropline_archive::temporary::Scratch;
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_jack::{JackError, JackMeasurer, JackSettings, running};
 use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput};
 use std::path::Path;
@@ -61,13 +61,7 @@ fn parse(word: &str) -> Result<Audio, Failure> {
             },
             "server" if value.is_empty() => return Err(wrong("the name of a running server, as default")),
             "server" => settings.server = Some(value.into()),
-            _ => {
-                return Err(Failure::usage(format!(
-                    "jack: has no parameter {name:?}{}; it has {}",
-                    nearest(name, &NAMES),
-                    NAMES.join(", ")
-                )));
-            }
+            _ => return Err(unknown(SCHEME.prefix, name, &NAMES)),
         }
         if name != "server" {
             started = Some(name);

@@ -97,6 +97,28 @@ enum Kind {
     Wakeup(dropline_wakeup::WakeupSettings),
 }
 
+/// The host that a target is at.
+struct Host<'a> {
+    scheme: &'static str,
+    name: &'a str,
+    port: u16,
+    sent: Sent,
+}
+
+/// What is sent to a host.
+#[derive(Clone, Copy)]
+enum Sent {
+    /// Packets of this machine's generator.
+    Packets {
+        /// Whether the generator waits for the start of a trial by itself.
+        together: bool,
+        /// Whether all that are sent to it are counted there, whoever sent them.
+        counted_there: bool,
+    },
+    /// Requests, by a tool that is started.
+    Requests,
+}
+
 /// A kind of target that can be named.
 #[derive(Debug)]
 pub struct Scheme {
@@ -145,15 +167,46 @@ impl Target {
         self.elsewhere.as_ref().map(|Performers(elsewhere)| elsewhere.on()).transpose()
     }
 
+    /// The host that it is at. Consent, and what a grant allows an agent, are asked for this host: a new kind has to say it here.
+    #[deny(clippy::wildcard_enum_match_arm)]
+    fn host(&self) -> Option<Host<'_>> {
+        let packets = |together, counted_there| Sent::Packets { together, counted_there };
+        let (scheme, name, port, sent) = match &self.kind {
+            Kind::Heartbeat { host, port } => (heartbeat::SCHEME.prefix, host, *port, packets(false, true)),
+            Kind::Http(site) => (http::SCHEME.prefix, &site.host, site.port, Sent::Requests),
+            Kind::Service(service::Named { scheme, host, port, .. }) => {
+                (*scheme, host, *port, packets(true, false))
+            }
+            Kind::Udp { host, port, reply } => {
+                let is_counted = *reply == dropline_traffic::Reply::None;
+                (udp::SCHEME.prefix, host, *port, packets(true, is_counted))
+            }
+            Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Given(_)
+            | Kind::Jack(_)
+            | Kind::Link(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => return None,
+        };
+        Some(Host { scheme, name, port, sent })
+    }
+
+    /// The host that packets of this machine's generator are sent to.
+    fn host_of_packets(&self) -> Option<Host<'_>> {
+        self.host().filter(|host| !matches!(host.sent, Sent::Requests))
+    }
+
     /// Whether its generator waits for the start of a trial by itself, its sockets open and its schedule drawn
     /// ([`Opening::together`]).
     pub fn starts_together(&self) -> bool {
-        matches!(self.kind, Kind::Service(_) | Kind::Udp { .. })
+        self.host().is_some_and(|host| matches!(host.sent, Sent::Packets { together: true, .. }))
     }
 
     /// Whether all that are sent to it are counted at the target, whoever sent them: several generators cannot tell theirs apart.
     pub fn is_counted_there(&self) -> bool {
-        matches!(self.kind, Kind::Udp { reply: dropline_traffic::Reply::None, .. } | Kind::Heartbeat { .. })
+        self.host().is_some_and(|host| matches!(host.sent, Sent::Packets { counted_there: true, .. }))
     }
 
     /// The address that its packets go to, where packets of ours are sent to one.
@@ -161,22 +214,12 @@ impl Target {
     /// # Errors
     /// If its name is not known.
     pub fn address(&self) -> Result<Option<SocketAddr>, Failure> {
-        let found = match &self.kind {
-            Kind::Heartbeat { host, port } => udp::resolve(host, *port, "heartbeat://"),
-            Kind::Udp { host, port, .. } => udp::resolve(host, *port, udp::SCHEME.prefix),
-            Kind::Service(service::Named { scheme, host, port, .. }) => udp::resolve(host, *port, scheme),
-            _ => return Ok(None),
-        };
-        found.map(Some)
+        self.host_of_packets().map(|host| host.resolved()).transpose()
     }
 
     /// The port that its packets go to, as it is written.
     pub fn port(&self) -> Option<u16> {
-        match &self.kind {
-            Kind::Heartbeat { port, .. } | Kind::Udp { port, .. } => Some(*port),
-            Kind::Service(named) => Some(named.port),
-            _ => None,
-        }
+        self.host_of_packets().map(|host| host.port)
     }
 
     /// A load as it is written, in what this target counts; `flag` says where.
@@ -197,7 +240,7 @@ impl Target {
 
     /// Whether packets are sent to it at all, by us or by a program that is told of them: not by a tool that sends requests.
     pub fn is_of_packets(&self) -> bool {
-        !matches!(self.kind, Kind::Http(_))
+        !self.host().is_some_and(|host| matches!(host.sent, Sent::Requests))
     }
 
     /// Whether a program is started for it.
@@ -236,23 +279,9 @@ impl Target {
 
     /// The name of a host that would have to be asked for, of whoever knows names; an address and `localhost` need nobody.
     pub fn name_to_ask_for(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Udp { host, .. }
-            | Kind::Heartbeat { host, .. }
-            | Kind::Http(http::Site { host, .. })
-            | Kind::Service(service::Named { host, .. }) => {
-                let is_known = host.parse::<IpAddr>().is_ok() || host == "localhost";
-                Some(host.as_str()).filter(|_| !is_known)
-            }
-            Kind::Exec { .. }
-            | Kind::Flowgraph(_)
-            | Kind::Given(_)
-            | Kind::Jack(_)
-            | Kind::Link(_)
-            | Kind::Replay { .. }
-            | Kind::Sim(_)
-            | Kind::Wakeup(_) => None,
-        }
+        let name = self.host()?.name;
+        let is_known = name.parse::<IpAddr>().is_ok() || name == "localhost";
+        (!is_known).then_some(name)
     }
 
     /// What it would do that no record may have done, where it may be opened only if it is typed again, in words that its own word
@@ -320,26 +349,10 @@ impl Target {
     /// If its packets would leave this machine, or nobody can tell.
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
         self.allowed()?;
-        match &self.kind {
-            Kind::Given(given) => given.present(&self.word),
-            Kind::Heartbeat { host, port } => {
-                udp::consent_of_all(udp::resolve(host, *port, "heartbeat://")?, further)
-            }
-            Kind::Http(site) => udp::consent_of_all(site.address()?, further),
-            Kind::Udp { host, port, .. } => {
-                udp::consent_of_all(udp::resolve(host, *port, udp::SCHEME.prefix)?, further)
-            }
-            Kind::Service(service::Named { scheme, host, port, .. }) => {
-                udp::consent_of_all(udp::resolve(host, *port, scheme)?, further)
-            }
-            Kind::Exec { .. }
-            | Kind::Flowgraph(_)
-            | Kind::Jack(_)
-            | Kind::Link(_)
-            | Kind::Replay { .. }
-            | Kind::Sim(_)
-            | Kind::Wakeup(_) => Ok(()),
+        if let Kind::Given(given) = &self.kind {
+            given.present(&self.word)?;
         }
+        self.host().map_or(Ok(()), |host| udp::consent_of_all(host.resolved()?, further))
     }
 
     /// The loads a search uses when the user does not say; `None` for an end that only the user knows.
@@ -475,18 +488,7 @@ impl Target {
 
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
-        match self.kind {
-            Kind::Heartbeat { .. } | Kind::Service(_) | Kind::Udp { .. } => true,
-            Kind::Exec { .. }
-            | Kind::Flowgraph(_)
-            | Kind::Given(_)
-            | Kind::Http(_)
-            | Kind::Jack(_)
-            | Kind::Link(_)
-            | Kind::Replay { .. }
-            | Kind::Sim(_)
-            | Kind::Wakeup(_) => false,
-        }
+        self.host_of_packets().is_some()
     }
 
     /// The size of its packets, where it has requests of its own: that of the longest.
@@ -546,6 +548,12 @@ impl Target {
             Kind::Sim(simulation) => Some(simulation),
             _ => None,
         }
+    }
+}
+
+impl Host<'_> {
+    fn resolved(&self) -> Result<SocketAddr, Failure> {
+        udp::resolve(self.name, self.port, self.scheme)
     }
 }
 

@@ -1,9 +1,9 @@
 //! `link:` targets: a device between two interfaces of this machine.
 
 use super::{Kind, Opened, Opening, Scheme};
-use crate::parameters::parameters;
+use crate::parameters::{parameters, unknown};
 use dropline_account::{Snapshot, Way};
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_fastpath::frame::{Aim, MOST_FLOWS};
 use dropline_fastpath::{
     Counting, Engine, KernelReflector, KnownUse, LinkEnd, LinkError, LinkMeasurer, LinkOptions, NextHop,
@@ -70,7 +70,8 @@ fn parse(word: &str) -> Result<Link, Failure> {
         match name {
             "engine" => {
                 let named = Engine::ALL.into_iter().find(|(word, _)| *word == value);
-                link.engine = named.ok_or_else(|| wrong("there are auto, xdp and packet"))?.1;
+                let all = || Engine::ALL.map(|(word, _)| word).join(", ");
+                link.engine = named.ok_or_else(|| wrong(&format!("there are {}", all())))?.1;
             }
             "via" | "mac" if link.next_hops[0].is_some() => return Err(wrong("via or mac, and once")),
             "via" => {
@@ -101,13 +102,7 @@ fn parse(word: &str) -> Result<Link, Failure> {
                 "no" => link.though_used = false,
                 _ => return Err(wrong("yes or no")),
             },
-            _ => {
-                return Err(Failure::usage(format!(
-                    "link: has no parameter {name:?}{}; it has {}",
-                    nearest(name, &NAMES),
-                    NAMES.join(", ")
-                )));
-            }
+            _ => return Err(unknown(SCHEME.prefix, name, &NAMES)),
         }
     }
     let hops = link.next_hops.iter().flatten().filter_map(|hop| match hop {

@@ -2,7 +2,7 @@
 
 use crate::parameters::Parameters;
 use dropline_archive::reading;
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_payload::service::template::{Template, TemplateError, capture};
 use dropline_trial::number_of;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,6 @@ impl OwnProtocol {
     pub(super) fn of(given: &Parameters<'_>) -> Result<Option<Self>, Failure> {
         let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         let Some(payload) = value("payload") else { return Ok(None) };
-        if let Some((name, _)) = given.iter().find(|(name, _)| !["payload", "reply"].contains(name)) {
-            let near = nearest(name, &["payload", "reply"]);
-            return Err(Failure::usage(format!("udp:// has no parameter {name:?}{near}")));
-        }
         let (payload, reply) = (unescaped(payload)?, unescaped(value("reply").unwrap_or(COUNTED))?);
         if is_words(&payload) {
             let template = Template::read(&payload, &reply).map_err(|why| failure(&why))?;
@@ -200,7 +196,8 @@ mod tests {
         }
         assert!(own("payload=text:50%").unwrap_err().to_string().contains("%25"));
         assert!(own("payload=hex:0").unwrap_err().to_string().contains("line 1, column 5"));
-        assert!(own("payload=F&replay=any").unwrap_err().to_string().contains("did you mean \"reply\"?"));
+        let why = crate::Target::parse("udp://h:1?payload=F&replay=any").unwrap_err().to_string();
+        assert!(why.contains("did you mean \"reply\"?"), "{why}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What stands behind a target's question mark: `a=1&b=2`.
 
-use dropline_failure::Failure;
+use dropline_failure::{Failure, nearest};
 use dropline_trial::quantities;
 
 /// Names and values behind a target's question mark.
@@ -26,6 +26,12 @@ pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
         found.push((name, value));
     }
     Ok(found)
+}
+
+/// A parameter that the target does not take: it takes the known ones.
+pub(crate) fn unknown(target: &str, name: &str, known: &[&str]) -> Failure {
+    let it_has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Failure::usage(format!("{target} has no parameter {name:?}{}; it has {it_has}", nearest(name, known)))
 }
 
 /// A quantity in a target, with a usage error that names the parameter.

@@ -60,6 +60,35 @@ mod tests {
     }
 
     #[test]
+    fn each_parameter_that_a_target_takes_stands_in_one_of_its_forms() {
+        for kind in &KINDS {
+            let forms: Vec<&str> = kind.forms.iter().flat_map(|(form, about)| [*form, about]).collect();
+            let is_part = |sign: char| sign.is_ascii_lowercase() || sign == '-';
+            let said = forms.iter().flat_map(|text| text.split(|sign| !is_part(sign)));
+            let said: Vec<&str> = said.collect();
+            let mut taken = None;
+            for (form, _) in kind.forms {
+                let named = form.replace("HOST:PORT", "127.0.0.1:7007").replace("NAME", "consistent");
+                let first = named.replacen('?', "?no-such=1&", 1);
+                for word in [first, format!("{named}?no-such=1"), format!("{named}#no-such=1")] {
+                    let Err(why) = parse(&word) else { continue };
+                    let why = why.to_string();
+                    let Some((_, names)) = why.split_once(" has no parameter \"no-such\"; it has ") else {
+                        continue;
+                    };
+                    let names = names.split(", ").filter(|name| *name != "none");
+                    let left: Vec<&str> = names.filter(|name| !said.contains(name)).collect();
+                    assert!(left.is_empty(), "{form}: {left:?} stand in none of {forms:?}");
+                    taken = Some(());
+                }
+            }
+            // What follows is all of a command, a file, an address or a name.
+            let takes_none = ["exec:", "replay:", "heartbeat://", "measurer:"].contains(&kind.prefix);
+            assert_ne!(takes_none, taken.is_some(), "{}", kind.prefix);
+        }
+    }
+
+    #[test]
     fn each_form_of_a_target_is_one_of_its_kind() {
         for kind in &KINDS {
             for (form, about) in kind.forms {

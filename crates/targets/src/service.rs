@@ -4,10 +4,10 @@
 
 use super::{Kind, Scheme};
 use crate::own_protocol::OwnProtocol;
-use crate::parameters::{Parameters, parameters};
+use crate::parameters::{Parameters, parameters, unknown};
 use dropline_aggregator::address::host_and_port;
 use dropline_archive::reading;
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_payload::service::{
     Protocol, Service, dns, memcached, ntp, stamp, streams_needed, stun, template,
 };
@@ -21,7 +21,10 @@ pub(super) const DNS: Scheme = Scheme {
     prefix: dns::PROTOCOL.scheme,
     forms: &[
         ("dns://HOST:PORT?queries=FILE", "a DNS server, asked what a file says: a name and a type a line"),
-        ("dns://HOST:PORT?names=h{0..9999}.example.org&type=A", "the same, asked for names that are made"),
+        (
+            "dns://HOST:PORT?names=h{0..9999}.example.org&type=A",
+            "the same, asked for names that are made (also edns, rd, dnssec, ask-others)",
+        ),
         ("dns://HOST:PORT", "for dropline doctor alone, which finds out what it answers"),
     ],
     parse: |word| parse(word, &dns::PROTOCOL, dns_asked),
@@ -227,15 +230,8 @@ fn parse(
 fn plain(given: &Parameters<'_>, protocol: &Protocol, service: Service) -> Result<Asked, Failure> {
     match given.first() {
         None => Ok(Asked::Default(service)),
-        Some((name, _)) => Err(Failure::usage(format!("{} has no parameter {name:?}", protocol.scheme))),
+        Some((name, _)) => Err(unknown(protocol.scheme, name, &[])),
     }
-}
-
-fn unknown(protocol: &Protocol, name: &str, known: &[&str]) -> Failure {
-    let near = nearest(name, known);
-    let all = known.join(", ");
-    Failure::usage(format!("{} has no parameter {name:?}{near}", protocol.scheme))
-        .advice(format!("there are {all}"))
 }
 
 fn dns_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
@@ -252,7 +248,7 @@ fn dns_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
             "dnssec" => options.dnssec = bit(name, value)?,
             _ => {
                 let known = ["queries", "names", "type", "edns", "rd", "dnssec", "ask-others"];
-                return Err(unknown(&dns::PROTOCOL, name, &known));
+                return Err(unknown(dns::PROTOCOL.scheme, name, &known));
             }
         }
     }
@@ -309,7 +305,7 @@ fn memcached_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
                 let bytes = crate::parameters::quantity(name, quantities::bytes(value))?;
                 set = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
             }
-            _ => return Err(unknown(&memcached::PROTOCOL, name, &["key", "set"])),
+            _ => return Err(unknown(memcached::PROTOCOL.scheme, name, &["key", "set"])),
         }
     }
     let keys = key.unwrap_or(KEY);

@@ -1,7 +1,7 @@
 //! `sim:` targets: a simulated system with known truth, in virtual time.
 
 use super::{Kind, Opened, Opening, Scheme};
-use crate::parameters::{parameters, quantity};
+use crate::parameters::{parameters, quantity, unknown};
 use dropline_failure::{Failure, nearest};
 use dropline_search::Goal;
 use dropline_sim::{Settings, Simulated, System, default_range};
@@ -55,14 +55,7 @@ impl Simulation {
                         value.parse().map_err(|_| Failure::usage(format!("seed={value} is not a number")))?;
                     simulation.seed = Some(seed);
                 }
-                _ => {
-                    let names = ["capacity", "overhead", "seed"];
-                    return Err(Failure::usage(format!(
-                        "sim: has no parameter {name:?}{}; it has {}",
-                        nearest(name, &names),
-                        names.join(", ")
-                    )));
-                }
+                _ => return Err(unknown(SCHEME.prefix, name, &["capacity", "overhead", "seed"])),
             }
         }
         Ok(simulation)

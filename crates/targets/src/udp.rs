@@ -2,11 +2,11 @@
 
 use super::{Kind, Opened, Opening, ProgramFile, Scheme};
 use crate::own_protocol::OwnProtocol;
-use crate::parameters::parameters;
+use crate::parameters::{parameters, unknown};
 use crate::service::{self, Named};
 use dropline_aggregator::address::host_and_port;
 use dropline_consent::{consent, refused};
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_payload::service::{Origin, Protocol, Service, dns};
 use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
@@ -45,24 +45,23 @@ fn parse(word: &str) -> Result<Kind, Failure> {
     let (address, parameters) = parameters(word)?;
     let wrong = || Failure::usage(format!("udp://{address} is not an address; write udp://127.0.0.1:7007"));
     let (host, port) = host_and_port(address).ok_or_else(wrong)?;
+    if let Some((name, _)) = parameters.iter().find(|(name, _)| !["payload", "reply"].contains(name)) {
+        return Err(unknown(SCHEME.prefix, name, &["payload", "reply"]));
+    }
     if let Some(own) = OwnProtocol::of(&parameters)? {
         return Ok(Kind::Service(Named::of_own(host, port, own)));
     }
     let mut reply = Reply::Echo;
-    for (name, value) in parameters {
-        match (name, value) {
-            ("reply", "echo") => reply = Reply::Echo,
-            ("reply", "any") => reply = Reply::Any,
-            ("reply", "none") => reply = Reply::None,
-            ("reply", _) => {
+    for (_, value) in parameters {
+        match value {
+            "echo" => reply = Reply::Echo,
+            "any" => reply = Reply::Any,
+            "none" => reply = Reply::None,
+            _ => {
                 return Err(Failure::usage(format!(
                     "reply={value}: there are reply=echo, reply=any and reply=none; more is told of replies to a payload of your \
                      own (--payload)"
                 )));
-            }
-            _ => {
-                let near = nearest(name, &["payload", "reply"]);
-                return Err(Failure::usage(format!("udp:// has no parameter {name:?}{near}")));
             }
         }
     }

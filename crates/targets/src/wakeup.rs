@@ -1,8 +1,8 @@
 //! `wakeup:` targets: a timer, and how late its thread wakes up.
 
 use super::{Kind, Opened, Opening, Scheme};
-use crate::parameters::{parameters, quantity};
-use dropline_failure::{Failure, nearest};
+use crate::parameters::{parameters, quantity, unknown};
+use dropline_failure::Failure;
 use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, quantities};
 use dropline_wakeup::{Policy, WakeupError, WakeupMeasurer, WakeupSettings};
 use std::sync::Arc;
@@ -54,13 +54,7 @@ fn parse(word: &str) -> Result<WakeupSettings, Failure> {
             }
             "slack" => settings.timer_slack = quantity(name, quantities::positive_duration(value))?,
             "stop" => settings.stop_above = Some(quantity(name, quantities::positive_duration(value))?),
-            _ => {
-                return Err(Failure::usage(format!(
-                    "wakeup: has no parameter {name:?}{}; it has {}",
-                    nearest(name, &NAMES),
-                    NAMES.join(", ")
-                )));
-            }
+            _ => return Err(unknown(SCHEME.prefix, name, &NAMES)),
         }
     }
     Ok(settings)

@@ -13,10 +13,10 @@ pub struct Replied {
 
 /// What a class of replies means for who asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum ClassMeaning {
     /// The service did what it is there for.
     Answered,
-    /// The service kept to a rule of its own.
+    /// The service kept to a rule of its own: it asks to come less often, or by another path.
     Refused,
     /// The service could not do it.
     Failed,

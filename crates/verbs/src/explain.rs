@@ -1,6 +1,7 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
 use crate::resume::going_on;
+use crate::search::load_in;
 use crate::validity::is_counted_elsewhere;
 use dropline_account::explanation::Doubts;
 use dropline_account::{AddressFamily, Evidence, explain as explain_evidence};
@@ -11,7 +12,7 @@ use dropline_record::{
     BROKEN, CaveatLine, ExplainedLine, Explanation, LoadUnit, PacketFile, Record, TargetKind, TrialLine,
 };
 use dropline_targets::Target;
-use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, number_of};
+use dropline_trial::{Caveat, PacketTimes, Rate, TrafficProfile, Trial, number_of};
 use std::path::Path;
 
 /// A record with the explanation of its trial's loss.
@@ -165,9 +166,10 @@ fn choice(record: &Record) -> Option<(usize, Option<String>)> {
     } else {
         (last, "the last one; none of them lost packets")
     };
-    let load = record.trials[at].intended_load_pps;
+    let load = Rate::from_millipps((record.trials[at].intended_load_pps * 1000.0).round() as u64);
+    let load = load_in(load, record.header.load_unit);
     let of = number_of(record.trials.len() as u64, "trial");
-    Some((at, Some(format!("trial {} of {of}, at {load:.0} pps: {why}", record.trials[at].number))))
+    Some((at, Some(format!("trial {} of {of}, at {load}: {why}", record.trials[at].number))))
 }
 
 /// What speaks against a trial's numbers.

@@ -1,4 +1,4 @@
-"""Simulated systems: trials in virtual time, with a known truth."""
+"""Simulated systems: trials in virtual time, with a known true limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Simulated:
         return f"sim:{self._word}"
 
     def __call__(self, load_pps: float, duration_s: float) -> dict[str, Any]:
-        """Performs a trial; the next one has another chance."""
+        """Performs a trial; the next one has another random seed."""
         self._trials += 1
         counts: dict[str, Any] = json.loads(self._system.measure(self._trials, load_pps, duration_s))
         return counts

@@ -32,7 +32,7 @@ pub enum Cause {
 const CAUSE: f64 = 0.8;
 
 /// A loss as the replay has it, with all that may have caused it.
-pub(super) struct Replayed<'a> {
+pub(super) struct LossReplayed<'a> {
     pub(super) arrivals: &'a [Arriving],
     pub(super) server: &'a Server,
     pub(super) otherwise: &'a Otherwise,
@@ -45,7 +45,7 @@ pub(super) struct Replayed<'a> {
     pub(super) doubt: Doubt,
 }
 
-impl Replayed<'_> {
+impl LossReplayed<'_> {
     /// What takes most of the loss with it when it is taken away; `None` if nothing does.
     pub(super) fn cause(&self) -> Option<Cause> {
         if self.lost == 0 {

@@ -37,16 +37,37 @@ pub(crate) struct FleetVerbArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetVerb {
     /// List the agents: name, labels, version, CPUs, and what each may do.
+    #[command(after_help = "\
+Example:
+  dropline fleet list --join nats://10.0.0.1 \\
+      --creds keys/coordinator.nk")]
     List(AtArgs),
     /// Measure how far each agent's clock is ahead of ours, and within which bound that is known.
+    #[command(after_help = "\
+Example:
+  dropline fleet ping --join nats://10.0.0.1 \\
+      --creds keys/coordinator.nk")]
     Ping(AtArgs),
     /// Make keys for a coordinator and agents, and the configuration of a server that lets each do its part and nothing else.
+    #[command(after_help = "\
+Example:
+  dropline fleet keys --listen 10.0.0.1:4222 \\
+      keys west-1 west-2")]
     Keys(KeysArgs),
     /// Write a signed grant: which agent may send how much to whom, and until when.
     Grant(GrantArgs),
     /// Revoke a grant: every connected agent is told, and others read it in their --config, under revoked.
+    #[command(after_help = "\
+Example:
+  dropline fleet revoke DUAB3CQ5Z7WKXQ2L \\
+      --key keys/issuer.nk --join nats://10.0.0.1 \\
+      --creds keys/coordinator.nk")]
     Revoke(RevokeArgs),
     /// Say what would disturb a trial of all: versions that differ, clocks that are not known well, agents that are busy.
+    #[command(after_help = "\
+Example:
+  dropline fleet doctor --join nats://10.0.0.1 \\
+      --creds keys/coordinator.nk")]
     Doctor(AtArgs),
 }
 

@@ -9,10 +9,10 @@ mod bursts;
 #[path = "../command/mod.rs"]
 mod command;
 mod counts;
+mod paths;
 mod reflecting;
 mod safety;
 mod waiting;
-mod ways;
 
 use command::Bench;
 use dropline_lab::{Bridged, Namespace, Pair};

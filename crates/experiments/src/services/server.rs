@@ -21,7 +21,7 @@ pub(super) struct Service {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     /// With `{port}` and `{dir}` for what they are.
-    words: &'static [&'static str],
+    words: &'static str,
     /// Its configuration, in that directory.
     file: Option<(&'static str, &'static str)>,
     /// What is `{limit}` in it.
@@ -57,7 +57,7 @@ const NAMES: u32 = 10_000;
 const PLAIN: Service = Service {
     name: "",
     about: "",
-    words: &[],
+    words: "",
     file: None,
     limit: "0",
     target: DNS,
@@ -75,14 +75,14 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "nsd",
         about: "nsd, one process, answers without limit (rrl-ratelimit: 0)",
-        words: &["nsd", "-d", "-c", "nsd.conf"],
+        words: "nsd -d -c nsd.conf",
         file: Some(("nsd.conf", NSD)),
         ..PLAIN
     },
     Service {
         name: "nsd with RRL",
         about: "nsd, one process, 200 answers a second to each network, which is its default",
-        words: &["nsd", "-d", "-c", "nsd.conf"],
+        words: "nsd -d -c nsd.conf",
         file: Some(("nsd.conf", NSD)),
         limit: "200",
         ..PLAIN
@@ -90,7 +90,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "unbound",
         about: "unbound, one thread, names of its own (local-data)",
-        words: &["unbound", "-d", "-c", "unbound.conf"],
+        words: "unbound -d -c unbound.conf",
         file: Some(("unbound.conf", UNBOUND)),
         // It offers to ask others for names that it has not; none such is asked for.
         target: "dns://127.0.0.1:{port}?queries={names}&ask-others=1",
@@ -99,34 +99,22 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "bind9",
         about: "named of BIND 9, one thread, no recursion",
-        words: &["named", "-g", "-n", "1", "-c", "named.conf"],
+        words: "named -g -n 1 -c named.conf",
         file: Some(("named.conf", NAMED)),
         ..PLAIN
     },
     Service {
         name: "dnsdist",
         about: "dnsdist, which answers by a rule of its own (SpoofAction) and has no server behind it",
-        words: &["dnsdist", "--supervised", "--disable-syslog", "-C", "dnsdist.lua"],
+        words: "dnsdist --supervised --disable-syslog -C dnsdist.lua",
         file: Some(("dnsdist.lua", DNSDIST)),
         ..PLAIN
     },
     Service {
         name: "coturn",
         about: "coturn as a STUN server, one relay thread",
-        words: &[
-            "turnserver",
-            "-n",
-            "--listening-ip=127.0.0.1",
-            "--listening-port={port}",
-            "--relay-threads=1",
-            "--no-tls",
-            "--no-dtls",
-            "--no-cli",
-            "--no-auth",
-            "--log-file=stdout",
-            "--userdb={dir}/turndb",
-            "--pidfile={dir}/turn.pid",
-        ],
+        words: "turnserver -n --listening-ip=127.0.0.1 --listening-port={port} --relay-threads=1 --no-tls \
+            --no-dtls --no-cli --no-auth --log-file=stdout --userdb={dir}/turndb --pidfile={dir}/turn.pid",
         target: "stun://127.0.0.1:{port}",
         rivals: &[],
         ..PLAIN
@@ -134,18 +122,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "freeradius",
         about: "FreeRADIUS, one thread, logins by CHAP that it accepts",
-        words: &[
-            "freeradius",
-            "-f",
-            "-l",
-            "stdout",
-            "-d",
-            "{dir}",
-            "-n",
-            "radiusd",
-            "-D",
-            "{unpacked}/usr/share/freeradius",
-        ],
+        words: "freeradius -f -l stdout -d {dir} -n radiusd -D {unpacked}/usr/share/freeradius",
         file: Some(("radiusd.conf", RADIUS)),
         target: "udp://127.0.0.1:{port}",
         // User bob, whose answer (7, MD5 of 7, his password and the challenge) holds for any authenticator.
@@ -163,7 +140,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "snmpd",
         about: "snmpd of Net-SNMP, asked for sysUpTime.0",
-        words: &["snmpd", "-f", "-Le", "-C", "-c", "snmpd.conf"],
+        words: "snmpd -f -Le -C -c snmpd.conf",
         file: Some(("snmpd.conf", SNMP)),
         target: "udp://127.0.0.1:{port}",
         // The first byte of a request's number is no zero: it would come back shorter.
@@ -179,16 +156,8 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "rsyslog",
         about: "rsyslog, one thread, which writes a line for each request and answers none: counted at its socket",
-        words: &[
-            "rsyslogd",
-            "-n",
-            "-i",
-            "{dir}/rsyslog.pid",
-            "-f",
-            "{dir}/rsyslog.conf",
-            "-M",
-            "{unpacked}/usr/lib/x86_64-linux-gnu/rsyslog",
-        ],
+        words: "rsyslogd -n -i {dir}/rsyslog.pid -f {dir}/rsyslog.conf -M \
+            {unpacked}/usr/lib/x86_64-linux-gnu/rsyslog",
         file: Some(("rsyslog.conf", RSYSLOG)),
         target: "udp://127.0.0.1:{port}",
         asked: &["--payload", "text:<13>Nov 27 10:00:00 here dropline: {counter:8d}", "--reply", "none"],
@@ -199,7 +168,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "memcached",
         about: "memcached, one thread, by UDP: asked for keys that it does not have",
-        words: &["memcached", "-u", "root", "-l", "127.0.0.1", "-t", "1", "-U", "{port}", "-p", "{port}"],
+        words: "memcached -u root -l 127.0.0.1 -t 1 -U {port} -p {port}",
         target: "memcached://127.0.0.1:{port}",
         rivals: &[MEMCASLAP],
         ..PLAIN
@@ -207,7 +176,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "chrony",
         about: "chrony as a time server that leaves this machine's clock alone (-x)",
-        words: &["chronyd", "-d", "-x", "-U", "-u", "root", "-f", "chrony.conf"],
+        words: "chronyd -d -x -U -u root -f chrony.conf",
         file: Some(("chrony.conf", CHRONY)),
         target: "ntp://127.0.0.1:{port}",
         rivals: &[],
@@ -216,7 +185,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "nginx",
         about: "nginx, one process, five bytes of text; later than 50 ms is lost",
-        words: &["nginx", "-c", "{dir}/nginx.conf", "-e", "stderr"],
+        words: "nginx -c {dir}/nginx.conf -e stderr",
         file: Some(("nginx.conf", NGINX)),
         target: "http://127.0.0.1:{port}/#deadline=50ms",
         most_pps: 20_000,
@@ -227,7 +196,7 @@ pub(super) static SERVICES: [Service; 13] = [
     Service {
         name: "knot",
         about: "knot, one worker",
-        words: &["knotd", "-c", "knot.conf"],
+        words: "knotd -c knot.conf",
         file: Some(("knot.conf", KNOT)),
         is_held: true,
         rivals: &[DNSPERF_PLAIN, DNSPERF, RESPERF, CALIDNS],
@@ -273,7 +242,9 @@ impl Service {
     pub(super) fn start(&'static self, stop: &AtomicBool) -> Result<Running, Failure> {
         let directory = Scratch::new().map_err(Failure::environment)?;
         let port = free_port()?;
-        let program = found(self.words[0]).ok_or_else(|| missing(self.words[0]))?;
+        let mut words = self.words.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let program = found(name).ok_or_else(|| missing(name))?;
         // Beside what is installed: with its own libraries and files.
         let own = unpacked().filter(|own| program.starts_with(own));
         let root = own.as_deref().map_or_else(String::new, |own| own.to_string_lossy().into_owned());
@@ -289,7 +260,7 @@ impl Service {
         if let Some((name, text)) = self.file {
             write(name, &filled(text))?;
         }
-        let words = self.words[1..].iter().map(|word| OsString::from(filled(word)));
+        let words = words.map(|word| OsString::from(filled(word)));
         let mut command = pinned("0", &program);
         command.args(words).current_dir(directory.path()).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -300,7 +271,7 @@ impl Service {
             command.env("SNMP_PERSISTENT_DIR", directory.path()).env("MIBS", "");
         }
         let child = start_with_us(&mut command, Farewell::Asked)
-            .map_err(|why| Failure::environment(format!("cannot start {}: {why}", self.words[0])))?;
+            .map_err(|why| Failure::environment(format!("cannot start {name}: {why}")))?;
         let mut running = Running { service: self, child, directory, port };
         running.wait_until_it_answers(stop)?;
         Ok(running)
@@ -316,10 +287,7 @@ impl Running {
                 return Err(Failure::interrupted());
             }
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(Failure::environment(format!(
-                    "{} ended at once ({status})",
-                    self.service.words[0]
-                )));
+                return Err(Failure::environment(format!("{} ended at once ({status})", self.service.name)));
             }
             let asked = self.dropline(&["trial", "--load", "100pps", "--duration", "100ms"], stop);
             match asked {
@@ -472,9 +440,11 @@ impl Running {
 
     /// Has another generator ask it, on the last CPU.
     pub(super) fn ask(&self, rival: &Rival, stop: &AtomicBool) -> Result<Numbers, Failure> {
-        let program = found(rival.words[0]).ok_or_else(|| missing(rival.words[0]))?;
+        let mut words = rival.words.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let program = found(name).ok_or_else(|| missing(name))?;
         let mut command = pinned(&last_cpu(), &program);
-        command.args(rival.words[1..].iter().map(|word| self.filled(word)));
+        command.args(words.map(|word| self.filled(word)));
         let (said, _) = self.output(command, stop)?;
         let end: String = said.lines().rev().take(1).collect();
         let none = || Failure::environment(format!("{} states no rate: {end}", rival.name));

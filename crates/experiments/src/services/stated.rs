@@ -10,7 +10,7 @@ type Read = fn(&str) -> Option<(f64, Option<f64>)>;
 pub(super) struct Rival {
     pub(super) name: &'static str,
     /// With `{port}` and `{names}` for what they are.
-    pub(super) words: &'static [&'static str],
+    pub(super) words: &'static str,
     /// What it says: the rate, and how many of a hundred it counts as lost.
     pub(super) read: Read,
     /// What kind of load it is.
@@ -19,21 +19,7 @@ pub(super) struct Rival {
 
 pub(super) const DNSPERF: Rival = Rival {
     name: "dnsperf -q 20000",
-    words: &[
-        "dnsperf",
-        "-s",
-        "127.0.0.1",
-        "-p",
-        "{port}",
-        "-d",
-        "{names}",
-        "-q",
-        "20000",
-        "-c",
-        "4",
-        "-l",
-        "3",
-    ],
+    words: "dnsperf -s 127.0.0.1 -p {port} -d {names} -q 20000 -c 4 -l 3",
     read: |said| {
         Some((number_behind(said, "Queries per second:")?, Some(share_behind(said, "Queries lost:")?)))
     },
@@ -43,31 +29,14 @@ pub(super) const DNSPERF: Rival = Rival {
 /// As most users start it.
 pub(super) const DNSPERF_PLAIN: Rival = Rival {
     name: "dnsperf",
-    words: &["dnsperf", "-s", "127.0.0.1", "-p", "{port}", "-d", "{names}", "-l", "3"],
+    words: "dnsperf -s 127.0.0.1 -p {port} -d {names} -l 3",
     about: "waits for answers while 100 are out",
     ..DNSPERF
 };
 
 pub(super) const RESPERF: Rival = Rival {
     name: "resperf -F 0",
-    words: &[
-        "resperf",
-        "-s",
-        "127.0.0.1",
-        "-p",
-        "{port}",
-        "-d",
-        "{names}",
-        "-R",
-        "-F",
-        "0",
-        "-m",
-        "400000",
-        "-r",
-        "6",
-        "-t",
-        "2",
-    ],
+    words: "resperf -s 127.0.0.1 -p {port} -d {names} -R -F 0 -m 400000 -r 6 -t 2",
     read: |said| {
         Some((number_behind(said, "Maximum throughput:")?, Some(number_behind(said, "Lost at that point:")?)))
     },
@@ -76,32 +45,21 @@ pub(super) const RESPERF: Rival = Rival {
 
 pub(super) const CALIDNS: Rival = Rival {
     name: "calidns",
-    words: &[
-        "calidns",
-        "--increment",
-        "1.25",
-        "--minimum-success-rate",
-        "99.5",
-        "--quiet",
-        "{names}",
-        "127.0.0.1:{port}",
-        "1000",
-        "100",
-    ],
+    words: "calidns --increment 1.25 --minimum-success-rate 99.5 --quiet {names} 127.0.0.1:{port} 1000 100",
     read: |said| Some((said.split_whitespace().last()?.parse().ok()?, None)),
     about: "steps of a quarter from 1 kqps, until fewer than 99.5 % are answered",
 };
 
 pub(super) const MEMCASLAP: Rival = Rival {
     name: "memcaslap -U",
-    words: &["memcaslap", "-s", "127.0.0.1:{port}", "-U", "-T", "1", "-c", "16", "-t", "3s"],
+    words: "memcaslap -s 127.0.0.1:{port} -U -T 1 -c 16 -t 3s",
     read: |said| Some((number_behind(said, "TPS:")?, None)),
     about: "16 clients that wait for each answer, a tenth of them stores",
 };
 
 pub(super) const WRK: Rival = Rival {
     name: "wrk",
-    words: &["wrk", "-t", "1", "-c", "64", "-d", "3s", "http://127.0.0.1:{port}/"],
+    words: "wrk -t 1 -c 64 -d 3s http://127.0.0.1:{port}/",
     read: |said| Some((number_behind(said, "Requests/sec:")?, None)),
     about: "64 connections that wait for each answer",
 };

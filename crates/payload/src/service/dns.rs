@@ -2,9 +2,9 @@
 
 mod name;
 
-use super::Meaning::{Answered, Failed, Refused};
 use super::pattern::{Pattern, PatternError};
 use super::{Class, Origin, Protocol, ReplyMeaning, Request, Unlike, class, u16_at};
+use dropline_trial::replied::ClassMeaning::{Answered, Failed, Refused};
 use name::{behind_name, write_name};
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! Memcached's text protocol in UDP frames: eight bytes, then what would be said over TCP.
 
-use super::Meaning::{Answered, Failed};
 use super::parts::Part;
 use super::pattern::{Pattern, PatternError};
 use super::{Class, Protocol, ReplyMeaning, Request, Unlike, class, u16_at};
+use dropline_trial::replied::ClassMeaning::{Answered, Failed};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol =

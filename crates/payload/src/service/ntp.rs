@@ -1,7 +1,7 @@
 //! NTP, version 4 (RFC 5905 §7.3): client's requests, and a server's replies.
 
-use super::Meaning::{Answered, Failed, Refused};
 use super::{Class, Protocol, ReplyMeaning, Unlike, class, u64_at};
+use dropline_trial::replied::ClassMeaning::{Answered, Failed, Refused};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol = Protocol { name: "NTP", scheme: "ntp://", port: 123, classes: &CLASSES };

@@ -1,7 +1,7 @@
 //! STAMP, the simple two-way active measurement protocol (RFC 8762), unauthenticated; replies of TWAMP-Light too.
 
-use super::Meaning::Answered;
 use super::{Class, Protocol, ReplyMeaning, Unlike, class, u32_at};
+use dropline_trial::replied::ClassMeaning::Answered;
 use std::time::Duration;
 
 /// Its place in the table of protocols.

@@ -1,7 +1,7 @@
 //! STUN's binding request (RFC 8489): which address do you see?
 
-use super::Meaning::{Answered, Failed, Refused};
 use super::{Class, Protocol, ReplyMeaning, Unlike, class, u16_at, u32_at, u64_at};
+use dropline_trial::replied::ClassMeaning::{Answered, Failed, Refused};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol = Protocol { name: "STUN", scheme: "stun://", port: 3478, classes: &CLASSES };

@@ -12,8 +12,8 @@ mod words;
 pub use capture::{Capture, CaptureError, Datagram};
 pub use words::TemplateError;
 
-use super::Meaning::{Answered, Failed, Refused};
 use super::{Class, Protocol, ReplyMeaning, Request, Unlike, class};
+use dropline_trial::replied::ClassMeaning::{Answered, Failed, Refused};
 use field::{Field, Kind};
 use reply::{Matching, Replies};
 use std::fmt;

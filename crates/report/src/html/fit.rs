@@ -6,7 +6,7 @@ use super::shell::shell;
 use crate::number::{JOIN, count, fixed, listed, percent, three};
 use crate::plot::{self, Plot};
 use crate::prose::sentence_case;
-use crate::text::{self, unit};
+use crate::text::{self, FAMILY_HEADS, unit};
 use dropline_record::{Fit, ShapeWord};
 use maud::{Markup, html};
 
@@ -84,7 +84,7 @@ pub(super) fn section(fit: &Fit) -> Markup {
                 h2 { "Families, the nearest first" }
                 div.scroll {
                     table.study {
-                        thead { tr { @for (index, head) in ["family", "elsewhere", "BIC", "ln L", "parameters"].iter().enumerate() {
+                        thead { tr { @for (index, head) in FAMILY_HEADS.iter().enumerate() {
                             th scope="col" class=[match index { 0 => Some("l"), 1 => None, _ => Some("w") }] { (head) }
                         } } }
                         tbody {

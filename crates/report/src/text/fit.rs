@@ -269,8 +269,11 @@ fn mixture(fit: &Fit) -> String {
     )
 }
 
+/// The columns of the table of families.
+pub(crate) const FAMILY_HEADS: [&str; 5] = ["family", "elsewhere", "BIC", "ln L", "parameters"];
+
 fn families(fit: &Fit) -> Columns {
-    let heads = ["family", "elsewhere", "BIC", "ln L", "parameters"];
+    let heads = FAMILY_HEADS;
     let rows = fit.families.iter().map(|line| {
         let parameters: Vec<String> =
             line.parameters.iter().map(|(name, value)| format!("{name}{JOIN}{}", three(*value))).collect();

@@ -24,6 +24,7 @@ pub use compared_bursts::compared_bursts_text;
 pub use compared_searches::compared_searches_text;
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
+pub(crate) use fit::FAMILY_HEADS;
 pub use fit::fit_text;
 pub use history::{added_text, listed_text, pruned_text, reindexed_text};
 pub(crate) use layout::{Columns, Side, unit};

@@ -430,16 +430,23 @@ mod tests {
     use crate::Preset;
     use dropline_trial::TrialInput;
 
+    /// To a thousand times it.
+    fn range_from(millipps: u64) -> LoadRange {
+        LoadRange::new(Rate::from_millipps(millipps), Rate::from_millipps(millipps * 1000)).unwrap()
+    }
+
+    fn trial(pps: u64, lost: u64, ms: u64) -> Trial {
+        let input = TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_millis(ms) };
+        Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) }
+    }
+
     #[test]
     fn an_end_is_borne_by_good_trials_near_it_and_above_and_by_more_where_some_failed() {
         let goal = Preset::Csit.goals()[0];
-        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let range = range_from(1_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64, ms: u64| {
-            let input =
-                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_millis(ms) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, ms), &goal, range);
             shown.bears(&goal, libm::log(100.0))
         };
         assert!(!note(50, 0, 9000), "far below it");
@@ -454,13 +461,10 @@ mod tests {
     #[test]
     fn a_lower_end_is_plain_where_three_in_a_row_met_the_goal_or_more_where_some_failed() {
         let goal = Preset::Csit.goals()[0];
-        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let range = range_from(1_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64| {
-            let input =
-                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, 1000), &goal, range);
             let end = libm::log(200.0);
             (libm::exp(shown.lower_plain(&goal, end)).round(), shown.lower_lacks(&goal, end))
         };
@@ -484,14 +488,10 @@ mod tests {
     #[test]
     fn no_lower_end_stands_that_more_trials_failed_than_met() {
         let goal = Preset::Csit.goals()[0];
-        let range =
-            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let range = range_from(1_000_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64| {
-            let input =
-                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, 1000), &goal, range);
             libm::exp(shown.lower_agreed(&goal, libm::log(105_000.0))).round()
         };
         assert_eq!((note(99_000, 0), note(105_000, 0)), (105_000.0, 105_000.0), "none failed");
@@ -512,13 +512,10 @@ mod tests {
     #[test]
     fn an_upper_end_is_borne_where_twice_as_many_failed_there_and_below_as_met_it_there_and_above() {
         let goal = Preset::Csit.goals()[1];
-        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let range = range_from(1_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64| {
-            let input =
-                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, 1000), &goal, range);
             libm::exp(shown.upper_borne(&goal, libm::log(100.0))).round()
         };
         assert_eq!(note(100, 50), 100.0);
@@ -532,13 +529,10 @@ mod tests {
     #[test]
     fn a_goal_that_trials_at_a_load_fail_nearly_always_fails_there() {
         let goal = Preset::Csit.goals()[0];
-        let range =
-            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let range = range_from(1_000_000);
         let mut shown = Shown::default();
         let mut note = |lost: u64| {
-            let input = TrialInput { load: range.min(), duration: Duration::from_secs(1) };
-            let trial = Trial { offered: 1000, forwarded: 1000 - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(1000, lost, 1000), &goal, range);
             shown.fails_at(&goal, range.min(), 0.05)
         };
         let said: Vec<bool> = [1, 1, 1, 1, 1, 0, 1, 1, 1].map(&mut note).to_vec();
@@ -548,14 +542,10 @@ mod tests {
     #[test]
     fn one_bad_trial_at_the_lowest_load_puts_no_limit_below_it_and_five_do() {
         let goal = Preset::Csit.goals()[0];
-        let range =
-            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let range = range_from(1_000_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64| {
-            let load = Rate::from_millipps(pps * 1000);
-            let input = TrialInput { load, duration: Duration::from_secs(1) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, 1000), &goal, range);
             let level = Ratio::new(0.95).unwrap();
             let answer = shown.without_knee(&goal, range, level, false).result;
             (answer == GoalResult::BelowMinimum { level }, shown.open_end(&goal, range, 0.05).is_some())
@@ -568,14 +558,10 @@ mod tests {
     #[test]
     fn trials_that_lost_far_more_than_others_did_at_no_lower_load_fail_anywhere() {
         let goal = Preset::Csit.goals()[0];
-        let range =
-            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let range = range_from(1_000_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64| {
-            let input =
-                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, 1000), &goal, range);
             !shown.failed_anywhere().is_empty()
         };
         assert!(!note(9000, 0) && !note(20_000, 11_000), "overload");
@@ -588,15 +574,11 @@ mod tests {
     #[test]
     fn shallow_failures_far_below_what_others_bore_are_of_any_load_and_single_packets_are_not() {
         let goal = Preset::Csit.goals()[0];
-        let range =
-            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let range = range_from(1_000_000);
         let fails_anywhere = |lost: u64| {
             let mut shown = Shown::default();
             for (pps, lost) in [(9000, 0), (10_000, 500), (5000, lost), (4000, lost)] {
-                let input =
-                    TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
-                let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-                shown.note(&trial, &goal, range);
+                shown.note(&trial(pps, lost, 1000), &goal, range);
             }
             !shown.failed_anywhere().is_empty()
         };
@@ -608,8 +590,7 @@ mod tests {
     #[test]
     fn the_rarer_trials_fail_at_any_load_the_fewer_that_fail_in_a_row_are_an_upper_end() {
         let goal = Preset::Csit.goals()[0];
-        let range =
-            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let range = range_from(1_000_000);
         let ends = |bad: u64| -> Vec<u64> {
             let mut shown = Shown::default();
             let mut note = |pps: u64, is_bad: bool| {
@@ -633,13 +614,10 @@ mod tests {
     #[test]
     fn a_failure_far_below_is_tried_again_until_it_was_met_or_failed_three_times() {
         let goal = Preset::Csit.goals()[0];
-        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let range = range_from(1_000);
         let mut shown = Shown::default();
         let mut note = |pps: u64, lost: u64| {
-            let load = Rate::from_millipps(pps * 1000);
-            let input = TrialInput { load, duration: Duration::from_secs(1) };
-            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
-            shown.note(&trial, &goal, range);
+            shown.note(&trial(pps, lost, 1000), &goal, range);
             shown.unmet(libm::log(100.0)).map(|load| load.as_pps() as u64)
         };
         assert_eq!((note(100, 0), note(95, 1)), (None, None), "near it is no band");

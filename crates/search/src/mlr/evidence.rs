@@ -91,7 +91,7 @@ impl Evidence {
 
 /// One trial as the conditional throughput sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct Delivered {
     /// Undelivered of intended packets; without intended ones, lost of offered ones.
     undelivered: u64,
     intended: u64,
@@ -100,7 +100,7 @@ pub(super) struct Seen {
     effective: Duration,
 }
 
-impl Seen {
+impl Delivered {
     pub(super) fn of(trial: &Trial, effective: Duration) -> Self {
         let counted = trial.undelivered().zip(trial.intended.filter(|&intended| intended > 0));
         let (undelivered, intended) = counted.unwrap_or((trial.lost(), trial.offered));
@@ -127,7 +127,7 @@ impl Seen {
 /// (RFC 9971 §4.8.3 and appendix B): conditional throughput ÷ load.
 ///
 /// `seen` is in the order of loss ratios. `None` without a full trial.
-pub(super) fn conditional_share(goal: &Goal, seen: &[Seen]) -> Option<f64> {
+pub(super) fn conditional_share(goal: &Goal, seen: &[Delivered]) -> Option<f64> {
     let full = || seen.iter().filter(|seen| seen.duration >= goal.trial_duration);
     full().next()?;
     let made: u128 = full().map(|seen| seen.effective.as_nanos()).sum();

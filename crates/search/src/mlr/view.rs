@@ -1,6 +1,6 @@
 //! All loads that were tried, as one goal sees them, and where its crossing seems to be.
 
-use super::evidence::Seen;
+use super::evidence::Delivered;
 use super::grid::STEPS;
 use super::{Class, Mlr};
 use crate::Goal;
@@ -241,10 +241,10 @@ impl<'a> View<'a> {
             let (good_seconds, bad_seconds) = evidence.seconds();
             let (good, bad) = evidence.counts();
             let at = grid.position(load);
-            let unusual = |seen: &Seen| self.knee_at(at, seen.loss_ratio()) < dip;
+            let unusual = |seen: &Delivered| self.knee_at(at, seen.loss_ratio()) < dip;
             let dips = known.seen.len() - known.seen.partition_point(|seen| !unusual(seen));
             let dips = bad.min(u32::try_from(dips).unwrap_or(u32::MAX));
-            let share = |seen: &Seen| seconds_of(seen.duration) / seconds_of(goal.trial_duration);
+            let share = |seen: &Delivered| seconds_of(seen.duration) / seconds_of(goal.trial_duration);
             let (passed, failed) =
                 known.seen.split_at(known.seen.partition_point(|seen| !seen.exceeds(goal.loss_ratio)));
             Rung {

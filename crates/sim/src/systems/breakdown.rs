@@ -19,12 +19,8 @@ const SCATTER: f64 = 0.005;
 const LOST: f64 = 0.95;
 
 impl Behaviour for Breakdown {
-    fn name(&self) -> &'static str {
-        "breakdown"
-    }
-
-    fn about(&self) -> &'static str {
-        "a limit that scatters by 0.5 %; above it 95 % of all packets are lost"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        ["breakdown", "a limit that scatters by 0.5 %; above it 95 % of all packets are lost"]
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {

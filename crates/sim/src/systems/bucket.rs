@@ -16,12 +16,11 @@ pub(super) const BUCKET: Bucket = Bucket;
 const HELD: Duration = Duration::from_millis(18);
 
 impl Behaviour for Bucket {
-    fn name(&self) -> &'static str {
-        "bucket"
-    }
-
-    fn about(&self) -> &'static str {
-        "forwards up to its capacity and 18 ms of it more: a short trial takes more (a token bucket)"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [
+            "bucket",
+            "forwards up to its capacity and 18 ms of it more: a short trial takes more (a token bucket)",
+        ]
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, _: &mut ChaCha8Rng) -> u64 {

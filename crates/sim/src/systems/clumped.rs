@@ -23,12 +23,8 @@ fn poisson(mean: f64, chance: &mut ChaCha8Rng) -> f64 {
 }
 
 impl Behaviour for Clumped {
-    fn name(&self) -> &'static str {
-        "clumped"
-    }
-
-    fn about(&self) -> &'static str {
-        "loss sets in gently, in clumps of 20 packets (a queue that overflows for a while)"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        ["clumped", "loss sets in gently, in clumps of 20 packets (a queue that overflows for a while)"]
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {

@@ -30,12 +30,8 @@ fn loss(multiple: f64) -> f64 {
 }
 
 impl Behaviour for Drooping {
-    fn name(&self) -> &'static str {
-        "drooping"
-    }
-
-    fn about(&self) -> &'static str {
-        "a hard limit that scatters by 0.3 %; overload by 30 % costs a quarter of it (livelock)"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        ["drooping", "a hard limit that scatters by 0.3 %; overload by 30 % costs a quarter of it (livelock)"]
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {

@@ -91,12 +91,8 @@ fn loses_anything(multiple: f64, seconds: f64) -> f64 {
 }
 
 impl Behaviour for Inconsistent {
-    fn name(&self) -> &'static str {
-        "inconsistent"
-    }
-
-    fn about(&self) -> &'static str {
-        "a limit that scatters by 1.5 %, stalls and droops in overload (a virtual machine)"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        ["inconsistent", "a limit that scatters by 1.5 %, stalls and droops in overload (a virtual machine)"]
     }
 
     fn nominal_capacity(&self) -> Rate {

@@ -55,12 +55,8 @@ impl Knee {
 }
 
 impl Behaviour for Knee {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {

@@ -215,12 +215,8 @@ impl Mixed {
 }
 
 impl Behaviour for Mixed {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     fn nominal_capacity(&self) -> Rate {

@@ -27,12 +27,11 @@ fn loss(multiple: f64, z: f64) -> f64 {
 }
 
 impl Behaviour for Overdispersed {
-    fn name(&self) -> &'static str {
-        "overdispersed"
-    }
-
-    fn about(&self) -> &'static str {
-        "loss sets in gently, by a factor of its own in each trial (neighbours, interrupts)"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [
+            "overdispersed",
+            "loss sets in gently, by a factor of its own in each trial (neighbours, interrupts)",
+        ]
     }
 
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {

@@ -18,12 +18,11 @@ const MOST: u64 = 1_000_000;
 pub(super) const QUEUE: Queue = Queue;
 
 impl Behaviour for Queue {
-    fn name(&self) -> &'static str {
-        "queue"
-    }
-
-    fn about(&self) -> &'static str {
-        "loses nothing, and has delays: one server with exponential service times and an endless queue"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [
+            "queue",
+            "loses nothing, and has delays: one server with exponential service times and an endless queue",
+        ]
     }
 
     fn nominal_capacity(&self) -> Rate {

@@ -91,12 +91,8 @@ fn points(count: u32) -> Vec<f64> {
 }
 
 impl Behaviour for Random {
-    fn name(&self) -> &'static str {
-        "random"
-    }
-
-    fn about(&self) -> &'static str {
-        "another make for each capacity: any softness, scatter, dips, clumps and droop"
+    fn name_and_about(&self) -> [&'static str; 2] {
+        ["random", "another make for each capacity: any softness, scatter, dips, clumps and droop"]
     }
 
     fn nominal_capacity(&self) -> Rate {

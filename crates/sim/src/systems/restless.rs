@@ -97,12 +97,8 @@ fn is_slow(moment: Moment) -> bool {
 }
 
 impl Behaviour for Restless {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     /// A trial of its own, outside any search, finds the whole limit.

@@ -48,12 +48,8 @@ pub(super) fn softplus_loss(multiple: f64, softness: f64) -> f64 {
 }
 
 impl Behaviour for Smooth {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     fn nominal_capacity(&self) -> Rate {

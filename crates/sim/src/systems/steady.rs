@@ -22,12 +22,8 @@ pub(super) const LOSSLESS: Steady =
 pub(super) const DEAD: Steady = Steady { name: "dead", about: "loses 30 % at every load", lost_of_ten: 3 };
 
 impl Behaviour for Steady {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn name_and_about(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     fn lost(&self, _capacity: Rate, offer: &Offer, _chance: &mut ChaCha8Rng) -> u64 {

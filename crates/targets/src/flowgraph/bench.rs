@@ -12,7 +12,7 @@ use crate::flowgraph::program::Recorders;
 use crate::flowgraph::summary::Ending;
 use crate::flowgraph::{Recording, Settings, summary};
 use crate::{Opening, exec};
-use answer::{GraphAnswer, Ran, Request};
+use answer::{GraphAnswer, GraphRequest, Ran};
 use dropline_failure::Failure;
 use dropline_trial::{Extra, LostAt, Measurer, Trial, TrialInput, graph, seed};
 use program::Running;
@@ -198,7 +198,7 @@ impl Measurer for Bench {
         let told = self.graph.recording.then_some(&recorders);
         let (dropline, drain_us) = (&self.opening.program, self.drain.as_micros());
         let mut running = Running::start(dropline, &self.graph, granularity, &cpus, drain_us, told)?;
-        let request = Request {
+        let request = GraphRequest {
             intended_load_pps: if self.graph.paced { input.load.as_pps() } else { 0.0 },
             duration_s: input.duration.as_secs_f64(),
             seed,

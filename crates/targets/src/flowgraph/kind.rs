@@ -16,16 +16,17 @@ pub(crate) const SCHEME: Scheme = Scheme {
         (
             "flowgraph:futuresdr?stages=6",
             "a graph of an SDR framework, also flowgraph:gnuradio (also pipes, scheduler, buffer, max-copy, samples, \
-             backlog, cpus, probes, recording, residence, in-flight, granularity, warm-up)",
+             backlog, cpus, probes, recording, residence, in-flight, and the settings of flowgraph:exec)",
         ),
         ("flowgraph:exec:COMMAND", "a program with tracepoints: how long samples take through it"),
         (
             "flowgraph:exec?granularity=32768:COMMAND",
             "the same with settings (ratio, warm-up, rings, events, keep, recorder=ring|lttng|both)",
         ),
+        ("flowgraph:ctf:DIRECTORY", "a trace of such a program, recorded before"),
         (
-            "flowgraph:ctf:DIRECTORY",
-            "a trace of such a program, recorded before (further parameters: provider, pipe, n)",
+            "flowgraph:ctf?granularity=32768:DIRECTORY",
+            "the same with settings (ratio, warm-up, provider, pipe, n)",
         ),
     ],
     parse: |rest| Settings::parse(rest).map(Kind::Flowgraph),

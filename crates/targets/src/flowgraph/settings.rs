@@ -1,7 +1,7 @@
 //! `flowgraph:` targets as users write them.
 
 use super::graph::{self, Framework, Graph};
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_passage as passage;
 use dropline_passage::WarmUpCut;
 use dropline_trace::{Shape, WhenFull};
@@ -146,11 +146,7 @@ impl Settings {
             Source::Trace(..) => &TRACE,
         };
         if !known.contains(&name) {
-            return Err(Failure::usage(format!(
-                "this flowgraph: has no parameter {name:?}{}; it has {}",
-                nearest(name, known),
-                known.join(", ")
-            )));
+            return Err(crate::parameters::unknown("this flowgraph:", name, known));
         }
         let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
         match name {

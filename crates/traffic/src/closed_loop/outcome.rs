@@ -35,7 +35,7 @@ pub struct ClosedLoopOutcome {
 
 /// What is wanted of a closed loop's trial.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct WantedOutcome<'a> {
     pub(crate) arrival: &'a Arrival,
     pub(crate) reply: ClientReply,
     /// Whether replies were held against what was sent.
@@ -101,7 +101,7 @@ impl ClosedLoopOutcome {
 
     /// Fills in a trial that intended nothing: its load is what it came to. Replies are counted where they
     /// were asked for. Returns the times of its packets, where they are to be kept.
-    pub(crate) fn fill(self, trial: &mut Trial, wanted: Wanted<'_>) -> Option<PacketTimes> {
+    pub(crate) fn fill(self, trial: &mut Trial, wanted: WantedOutcome<'_>) -> Option<PacketTimes> {
         trial.intended = None;
         trial.offered = self.offered();
         let asked = trial.input.duration;
@@ -123,7 +123,7 @@ impl ClosedLoopOutcome {
         packets
     }
 
-    fn count_replies(&self, trial: &mut Trial, wanted: Wanted<'_>) {
+    fn count_replies(&self, trial: &mut Trial, wanted: WantedOutcome<'_>) {
         let slices = wanted.slices;
         trial.forwarded = self.forwarded();
         trial.duplicated = Some(self.duplicated);
@@ -300,7 +300,8 @@ mod tests {
         let input = TrialInput { load: Rate::from_millipps(1), duration: Duration::from_millis(300) };
         let mut trial = Trial::new(1, input, 7);
         let arrival = "clients:n=2,think=1ms".parse().unwrap();
-        let wanted = Wanted { arrival: &arrival, reply, same: true, slices: None, keep_packets: Some(150) };
+        let wanted =
+            WantedOutcome { arrival: &arrival, reply, same: true, slices: None, keep_packets: Some(150) };
         let packets = gathered.fill(&mut trial, wanted);
         (trial, packets)
     }

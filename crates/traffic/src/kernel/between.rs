@@ -11,14 +11,14 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Between {
     /// The namespace of the first interface, that of the second where it is another, and those that pairs of interfaces lead to.
-    pub(crate) spaces: Vec<Passed>,
+    pub(crate) spaces: Vec<SpacePassed>,
     /// The other ends of the second interface and of the first: their namespaces and their numbers.
     pub(crate) last: [Option<(u64, u32)>; 2],
 }
 
 /// A namespace that frames may pass.
 #[derive(Debug)]
-pub(crate) struct Passed {
+pub(crate) struct SpacePassed {
     pub(crate) view: View,
     pub(crate) role: Role,
     /// The interfaces that frames pass, and which way what leaves by them goes; none where they may pass all.
@@ -63,7 +63,7 @@ impl Between {
             };
             if is_passed[at] || !leaves.is_empty() {
                 let faces = faces(&edges, at, &ends, &steps);
-                spaces.push(Passed { view, role, leaves, faces });
+                spaces.push(SpacePassed { view, role, leaves, faces });
             }
         }
         Ok(Self { spaces, last })

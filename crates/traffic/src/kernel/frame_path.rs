@@ -1,11 +1,11 @@
 //! What namespaces between two interfaces do with frames from one to the other: by which interface each router sends them on, and
 //! behind which port each bridge knows whom they are for; and whether that is as it was.
 
-use super::between::{Between, Passed};
+use super::between::{Between, SpacePassed};
 use super::links;
 use super::netlink::Netlink;
+use super::path_changes::ROUTES;
 use super::view::View;
-use super::way_changes::ROUTES;
 use dropline_account::{Role, Way};
 use dropline_netrules::routes::{Flow, Route};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl FramePath {
     /// If one of them is not to be seen, or the system has nothing left to look with.
     pub fn between(ends: [(Option<&Path>, &str); 2], flows: Vec<(Way, [SocketAddr; 2])>) -> io::Result<Self> {
         let (mut spaces, mut stations) = (Vec::new(), Vec::new());
-        for Passed { mut view, role, leaves, faces } in Between::find(ends)?.spaces {
+        for SpacePassed { mut view, role, leaves, faces } in Between::find(ends)?.spaces {
             if role == Role::Between {
                 let told = view.inside(|| Netlink::told_of(libc::NETLINK_ROUTE, ROUTES))??;
                 spaces.push(Watched { view, told, faces });

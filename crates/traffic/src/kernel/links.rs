@@ -1,7 +1,7 @@
 //! Asking for interfaces, their queueing disciplines, the route to an address and the next hop.
 
 use super::netlink::Netlink;
-use dropline_netrules::bridging::Entry;
+use dropline_netrules::bridging::BridgeEntry;
 use dropline_netrules::links::{Link, Qdisc};
 use dropline_netrules::message::{Attributes, Request, word};
 use dropline_netrules::routes::{self, Flow, Neighbour, Route, written};
@@ -58,9 +58,9 @@ pub(crate) fn route(netlink: &mut Netlink, flow: &Flow) -> io::Result<Option<Rou
 }
 
 /// The tables of all bridges.
-pub(crate) fn bridge_tables(netlink: &mut Netlink) -> io::Result<Vec<Entry>> {
+pub(crate) fn bridge_tables(netlink: &mut Netlink) -> io::Result<Vec<BridgeEntry>> {
     let mut entries = Vec::new();
-    netlink.ask(&Entry::all(), |message| entries.extend(Entry::read(message)))?;
+    netlink.ask(&BridgeEntry::all(), |message| entries.extend(BridgeEntry::read(message)))?;
     Ok(entries)
 }
 

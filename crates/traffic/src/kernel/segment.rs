@@ -1,8 +1,8 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
 use super::path;
+use super::path_passed::PathPassed;
 use super::view::View;
-use super::way_passed::Passed;
 use crate::error::Detour;
 use dropline_netrules::bridging::{Astray, Bridge};
 use dropline_netrules::firewall::Seat;
@@ -47,7 +47,7 @@ pub(crate) fn holder(
     through: u32,
     packet: &Tuple,
     gateway: Option<IpAddr>,
-) -> Result<Passed, Gap> {
+) -> Result<PathPassed, Gap> {
     let Some(address) = packet.destination else { return Err(Gap::Nobody { has: None, router: None }) };
     let mut views = vec![here];
     path::add_all_others(&mut views)?;
@@ -236,7 +236,7 @@ impl Segment {
     }
 
     /// What is passed where that station has the address.
-    fn passed(self, from: Node, (holder, entrance): Node, stations: &BTreeSet<Node>) -> Passed {
+    fn passed(self, from: Node, (holder, entrance): Node, stations: &BTreeSet<Node>) -> PathPassed {
         let way = self.connections.between(from, (holder, entrance));
         // What is behind another port of a bridge comes there through that port alone.
         let near = self.connections.reached(from, &self.beside(&way));
@@ -248,7 +248,7 @@ impl Segment {
         };
         let (views_of, holder_of) = (Vec::new(), (0, entrance));
         let mut found =
-            Passed { views: views_of, interfaces: Vec::new(), ends: Vec::new(), holder: holder_of };
+            PathPassed { views: views_of, interfaces: Vec::new(), ends: Vec::new(), holder: holder_of };
         for (at, view) in views.into_iter().enumerate() {
             if at == holder {
                 found.holder.0 = found.views.len();

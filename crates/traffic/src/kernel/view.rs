@@ -9,7 +9,7 @@ use super::redirects;
 use super::routing;
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
-use dropline_netrules::bridging::Entry;
+use dropline_netrules::bridging::BridgeEntry;
 use dropline_netrules::firewall::{Firewall, Through};
 use dropline_netrules::links::{Link, Qdisc, Side};
 use dropline_netrules::routes::{Flow, Neighbour, Route};
@@ -27,9 +27,9 @@ use std::thread::Builder;
 
 /// The network namespace of a process that is not in ours.
 #[derive(Debug)]
-pub(crate) struct Elsewhere(File);
+pub(crate) struct OtherNamespace(File);
 
-impl Elsewhere {
+impl OtherNamespace {
     /// Where a process is; `None` if it is in the namespace of the calling thread.
     ///
     /// # Errors
@@ -251,7 +251,7 @@ impl View {
     ///
     /// # Errors
     /// If they could not be looked at.
-    pub(crate) fn bridge_tables(&mut self) -> io::Result<Vec<Entry>> {
+    pub(crate) fn bridge_tables(&mut self) -> io::Result<Vec<BridgeEntry>> {
         let Some(netlink) = self.netlink.as_mut() else { return Ok(Vec::new()) };
         Ok(seen(links::bridge_tables(netlink))?.unwrap_or_default())
     }

@@ -6,7 +6,7 @@
 mod hop;
 mod passing;
 
-use crate::kernel::between::{Between, Passed};
+use crate::kernel::between::{Between, SpacePassed};
 use crate::kernel::path::Path;
 use crate::kernel::reasons::Reasons;
 use crate::kernel::socket_table::AtSocket;
@@ -89,8 +89,12 @@ impl Counters {
     pub fn between(ends: [(Option<&std::path::Path>, &str); 2]) -> io::Result<Self> {
         let Between { spaces, last } = Between::find(ends)?;
         let mut counters = Self::of_any();
-        let seats =
-            spaces.into_iter().map(|Passed { view, role, leaves, faces }| Seat { role, view, leaves, faces });
+        let seats = spaces.into_iter().map(|SpacePassed { view, role, leaves, faces }| Seat {
+            role,
+            view,
+            leaves,
+            faces,
+        });
         counters.places.extend(seats);
         (counters.last, counters.sockets) = (last, false);
         Ok(counters)

@@ -5,7 +5,7 @@ use crate::packet::frame::Link;
 use std::fmt;
 
 /// What a load asks of the way to the target.
-pub(crate) struct Asked {
+pub(crate) struct AskedLoad {
     pub(crate) payload: usize,
     pub(crate) pps: f64,
 }
@@ -25,7 +25,7 @@ const HEADERS: usize = 48;
 impl Leaving {
     /// What fits. Where a queueing discipline waits on the way, only what it can count one by one is sent: it
     /// may drop a part of a train without a word, and frames of ours would pass it by.
-    pub(crate) fn choose(told: SendMeans, asked: &Asked, link: Option<&Link>, may_frame: bool) -> Self {
+    pub(crate) fn choose(told: SendMeans, asked: &AskedLoad, link: Option<&Link>, may_frame: bool) -> Self {
         let is = |means, why| Self { means, why };
         if told != SendMeans::Auto {
             return is(told, "as told");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn choose(link: Option<&Link>, pps: f64, payload: usize) -> SendMeans {
-        Leaving::choose(SendMeans::Auto, &Asked { payload, pps }, link, true).means
+        Leaving::choose(SendMeans::Auto, &AskedLoad { payload, pps }, link, true).means
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::requests::Requests;
 use super::schedule::Schedule;
 use super::send_queue::SendQueue;
 use super::sent::{Mark, Sent};
-use super::spread::Turns;
+use super::spread::StreamTurns;
 use crate::error::ends_trial;
 use crate::packet::sampling::Sampling;
 use crate::packet::trial_state::TrialState;
@@ -74,7 +74,7 @@ pub(crate) struct Sender<'a> {
     /// A queue for each of its streams.
     pub(crate) queues: &'a mut [SendQueue],
     /// Whose turn it is, of all streams.
-    pub(crate) turns: Turns<'a>,
+    pub(crate) turns: StreamTurns<'a>,
     pub(crate) task: Task<'a>,
     /// Keeps each packet's times.
     pub(crate) log: Option<&'a mut DepartureTimes>,

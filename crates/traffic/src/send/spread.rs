@@ -66,19 +66,19 @@ impl Spread {
     }
 
     /// The streams of all packets in order, from packet 0 on; without a division.
-    pub(crate) fn turns(&self) -> Turns<'_> {
-        Turns { spread: self, place: 0 }
+    pub(crate) fn turns(&self) -> StreamTurns<'_> {
+        StreamTurns { spread: self, place: 0 }
     }
 }
 
 /// Whose turn it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns<'a> {
+pub(crate) struct StreamTurns<'a> {
     spread: &'a Spread,
     place: u64,
 }
 
-impl Turns<'_> {
+impl StreamTurns<'_> {
     /// The stream of the next packet, again and again until [`take`](Self::take).
     pub(crate) fn stream(&self) -> usize {
         self.spread.stream_at(self.place)

@@ -4,7 +4,7 @@
 use super::flows::Flows;
 use super::leash::Leash;
 use crate::error::NoLeash;
-use crate::kernel::way_changes::Lookout;
+use crate::kernel::path_changes::Lookout;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,8 +8,8 @@ use super::consented::{Consented, HOPS};
 use super::flows::Flows;
 use super::whereabouts::{Way, unencapsulated};
 use crate::error::{Detour, NoLeash};
+use crate::kernel::path_passed::PathPassed;
 use crate::kernel::socket_table::{self, AtSocket};
-use crate::kernel::way_passed::Passed;
 use dropline_netrules::routes::{Flow, Route};
 use socket2::SockRef;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Leash {
     /// The next hop, where it is not the address itself.
     gateway: Option<IpAddr>,
     /// What packets and replies may pass, where that was seen.
-    passed: Option<Arc<Mutex<Passed>>>,
+    passed: Option<Arc<Mutex<PathPassed>>>,
     /// Whether routes for types of service were asked for: they know no ports.
     is_asked_by_service: Arc<AtomicBool>,
 }
@@ -131,7 +131,7 @@ impl Leash {
     }
 
     /// What packets and replies may pass, where that was seen.
-    pub(crate) fn passed(&self) -> Option<MutexGuard<'_, Passed>> {
+    pub(crate) fn passed(&self) -> Option<MutexGuard<'_, PathPassed>> {
         Some(self.passed.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -5,11 +5,11 @@ use super::flows::Flows;
 use crate::error::{Detour, NoLeash};
 use crate::kernel::look_error::seen;
 use crate::kernel::namespaces::{process_in, tables_that_show};
+use crate::kernel::path_passed::PathPassed;
 use crate::kernel::segment;
 use crate::kernel::segment::Gap;
 use crate::kernel::transforms::transforming;
 use crate::kernel::view::View;
-use crate::kernel::way_passed::Passed;
 use dropline_netrules::firewall::Seat;
 use dropline_netrules::routes::{Flow, Route};
 use dropline_netrules::visit::{By, Tuple};
@@ -52,7 +52,7 @@ pub(crate) struct Way {
     /// The next hop, where it is not the address itself.
     pub(crate) gateway: Option<IpAddr>,
     /// What they may pass, where that was seen.
-    pub(crate) passed: Option<Passed>,
+    pub(crate) passed: Option<PathPassed>,
 }
 
 /// The loopback interface has this number in every namespace.
@@ -154,14 +154,14 @@ impl Way {
         gateway: Option<IpAddr>,
         address: IpAddr,
     ) -> Result<Self, NoLeash> {
-        let mut passed = Passed::one(here, interface);
+        let mut passed = PathPassed::one(here, interface);
         known(&mut passed, address)?;
         Ok(Self { end: Whereabouts::Elsewhere, interface: Some(interface), gateway, passed: Some(passed) })
     }
 
     /// To an address of this namespace: packets are held at loopback, whichever interface has it.
     fn here(interface: Option<u32>, here: Option<View>, address: IpAddr) -> Result<Self, NoLeash> {
-        let mut passed = here.map(|here| Passed::one(here, LOOPBACK));
+        let mut passed = here.map(|here| PathPassed::one(here, LOOPBACK));
         passed.as_mut().map_or(Ok(()), |passed| known(passed, address))?;
         Ok(Self { end: Whereabouts::Here, interface, gateway: None, passed })
     }
@@ -180,7 +180,7 @@ fn rule_to_a_gateway(here: &mut View, interface: u32, address: IpAddr) -> Result
 }
 
 /// Nothing at the interfaces of a way sends packets where nobody can tell.
-fn known(passed: &mut Passed, address: IpAddr) -> Result<(), NoLeash> {
+fn known(passed: &mut PathPassed, address: IpAddr) -> Result<(), NoLeash> {
     match passed.not_known() {
         Ok(None) => Ok(()),
         Ok(Some(by)) => Err(NoLeash::Diverted { address, by }),

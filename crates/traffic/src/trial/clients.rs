@@ -3,7 +3,7 @@
 use super::exchange::Exchange;
 use super::setup::Setup;
 use crate::closed_loop::client_processes::{ClientProcesses, ClientProgram};
-use crate::closed_loop::outcome::Wanted;
+use crate::closed_loop::outcome::WantedOutcome;
 use crate::closed_loop::plan::{ClientPace, ClientReply};
 use crate::error::UdpError;
 use crate::losses::ledger::Ledger;
@@ -87,7 +87,8 @@ impl<'a> Clients<'a> {
             progress.set_forwarded(gathered.forwarded());
         }
         let (slices, keep_packets) = (options.slices, options.keep_packets);
-        let wanted = Wanted { arrival: &profile.arrival, reply, same: self.same, slices, keep_packets };
+        let wanted =
+            WantedOutcome { arrival: &profile.arrival, reply, same: self.same, slices, keep_packets };
         // Its clients are programs of their own, and not to be told from others.
         let watched = watched.map(|watched| TargetActivity { others_ns: None, ..watched });
         Ok((gathered.fill(trial, wanted), watched))

@@ -2,7 +2,7 @@
 
 use super::logs::Logs;
 use super::setup::Setup;
-use super::streams::{StreamSockets, Wanted};
+use super::streams::{StreamSockets, WantedSockets};
 use super::threads::{self, Receivers};
 use crate::error::UdpError;
 use crate::losses::ledger::Ledger;
@@ -100,7 +100,7 @@ impl Exchange {
             Reply::Service(service) => Some(Asking::new(service, salt())),
             Reply::Echo | Reply::Any | Reply::None => None,
         };
-        let wanted = Wanted {
+        let wanted = WantedSockets {
             service: setup.service(),
             streams: profile.streams.len(),
             payload: profile.packet.payload_bytes(),

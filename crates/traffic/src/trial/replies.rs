@@ -10,8 +10,6 @@ use crate::receive::late::Late;
 use crate::receive::received::Received;
 use crate::send::sent::Mark;
 use crate::target::Reply;
-use dropline_payload::service::{self, Class};
-use dropline_trial::replied::Meaning;
 use dropline_trial::{Caveat, Delay, DelayKind, Slice, Stamp, Trial};
 use std::time::Duration;
 
@@ -59,14 +57,9 @@ impl Replies {
             Reply::Any | Reply::None => {}
         }
         if let Reply::Service(service) = reply {
-            let meaning = |class: &Class| match class.meaning {
-                service::Meaning::Answered => Meaning::Answered,
-                service::Meaning::Refused => Meaning::Refused,
-                service::Meaning::Failed => Meaning::Failed,
-            };
             let classes = service.protocol().classes.iter().zip(received.classes);
             trial.say_replies(
-                classes.map(|(class, count)| (class.name, meaning(class), count)),
+                classes.map(|(class, count)| (class.name, class.meaning, count)),
                 received.reply_bytes,
             );
             if received.relayed > 0 {

@@ -3,7 +3,7 @@
 use crate::error::UdpError;
 use crate::means::SendMeans;
 use crate::packet::frame::{Head, Link};
-use crate::send::leaving::{Asked, Leaving};
+use crate::send::leaving::{AskedLoad, Leaving};
 use crate::send::send_queue::SendQueue;
 use crate::sockets::connection::{Sources, Targets, connect_from};
 use crate::sockets::flows::Flows;
@@ -44,7 +44,7 @@ struct Frames {
 }
 
 /// What the sockets shall be like.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct WantedSockets<'a> {
     pub(crate) service: Option<&'static Service>,
     pub(crate) streams: usize,
     pub(crate) payload: u32,
@@ -59,7 +59,7 @@ impl StreamSockets {
     ///
     /// # Errors
     /// If the system does not give them.
-    pub(crate) fn open(target: SocketAddr, wanted: &Wanted<'_>) -> Result<Self, UdpError> {
+    pub(crate) fn open(target: SocketAddr, wanted: &WantedSockets<'_>) -> Result<Self, UdpError> {
         let mut streams = Self {
             targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
             leashes: BTreeMap::new(),
@@ -124,7 +124,7 @@ impl StreamSockets {
     /// # Errors
     /// If they shall leave as frames and cannot.
     pub(crate) fn prepare(&mut self, told: SendMeans, pps: f64) -> Result<Leaving, UdpError> {
-        let asked = Asked { payload: self.payload, pps };
+        let asked = AskedLoad { payload: self.payload, pps };
         let leaving = Leaving::choose(told, &asked, self.link.as_ref(), self.service.is_none());
         if let Some(service) = &self.service {
             return match leaving.means {

@@ -7,8 +7,8 @@
 
 use super::tap::Tapped;
 use crate::error::nothing_as_none;
+use crate::kernel::path_passed::PathPassed;
 use crate::kernel::view::View;
-use crate::kernel::way_passed::Passed;
 use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;
 use crate::sys::{Mark, ReceiveBatch, open_tap_of_trial, tap_trial, wait_readable};
@@ -132,8 +132,8 @@ impl Beside {
         found
     }
 
-    fn add(&mut self, passed: Passed) {
-        let Passed { views, interfaces, ends, holder: (holder, _) } = passed;
+    fn add(&mut self, passed: PathPassed) {
+        let PathPassed { views, interfaces, ends, holder: (holder, _) } = passed;
         for (at, ((view, on_way), ends)) in views.into_iter().zip(interfaces).zip(ends).enumerate() {
             // Nothing but the way to it is to be watched of what is behind another port of a bridge.
             if on_way.is_empty() {

@@ -4,7 +4,7 @@ use super::arrivals::{Arrivals, MOST_WAITING};
 use super::presence::Presence;
 use super::tap::Tap;
 use crate::kernel::addresses;
-use crate::kernel::view::Elsewhere;
+use crate::kernel::view::OtherNamespace;
 use crate::losses::counters::Counters;
 use crate::losses::watch::Watch;
 use dropline_account::{Account, AddressFamily, Outcome, Role, Snapshot, account};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Port {
     /// The namespace that it is of; `None` if that is ours.
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<OtherNamespace>,
     address: SocketAddr,
     counters: Counters,
     watch: Watch,
@@ -120,7 +120,7 @@ impl Port {
     /// # Errors
     /// If no socket is bound to the port, there is no such process, or its namespace may not be entered.
     pub fn open(port: u16, pid: Option<u32>, every: Duration) -> Result<Self, OverhearError> {
-        let elsewhere = pid.map(|pid| match Elsewhere::of_process(pid) {
+        let elsewhere = pid.map(|pid| match OtherNamespace::of_process(pid) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => Err(OverhearError::NoProcess(pid)),
             elsewhere => Ok(elsewhere?),
         });

@@ -1,7 +1,7 @@
 //! What the replies of a service say in a trial.
 
 use super::Trial;
-use crate::replied::{Meaning, Replied};
+use crate::replied::{ClassMeaning, Replied};
 use crate::{Caveat, Extra};
 
 /// Replies that say so are worth a doubt where they are more of a thousand than this.
@@ -12,7 +12,11 @@ const LIMITED_OF: u64 = 20;
 impl Trial {
     /// Keeps what the replies said, by class, and how many bytes they had together. Where more than a few say that nobody got what he asked for, it is doubted that
     /// this was meant to be measured.
-    pub fn say_replies<'a>(&mut self, said: impl IntoIterator<Item = (&'a str, Meaning, u64)>, bytes: u64) {
+    pub fn say_replies<'a>(
+        &mut self,
+        said: impl IntoIterator<Item = (&'a str, ClassMeaning, u64)>,
+        bytes: u64,
+    ) {
         let said: Vec<_> = said.into_iter().filter(|(.., count)| *count > 0).collect();
         let replies = said.iter().map(|(.., count)| count).sum::<u64>();
         let doubted = |meaning| {
@@ -22,10 +26,10 @@ impl Trial {
             let is_much = count.saturating_mul(1000) > replies.saturating_mul(DOUBTED_OF_A_THOUSAND);
             is_much.then(|| ((*class).to_owned(), count))
         };
-        if let Some((class, refused)) = doubted(Meaning::Refused) {
+        if let Some((class, refused)) = doubted(ClassMeaning::Refused) {
             self.caveats.push(Caveat::RepliesRefuse { class, refused, replies });
         }
-        if let Some((class, failed)) = doubted(Meaning::Failed) {
+        if let Some((class, failed)) = doubted(ClassMeaning::Failed) {
             self.caveats.push(Caveat::RepliesFail { class, failed, replies });
         }
         let classes = said.into_iter().map(|(class, _, count)| (class.to_owned(), count)).collect();
@@ -108,10 +112,10 @@ mod tests {
         let answered = 10_000 - refused - failed;
         trial.say_replies(
             [
-                ("noerror", Meaning::Answered, answered),
-                ("truncated", Meaning::Refused, refused),
-                ("servfail", Meaning::Failed, failed),
-                ("formerr", Meaning::Failed, 0),
+                ("noerror", ClassMeaning::Answered, answered),
+                ("truncated", ClassMeaning::Refused, refused),
+                ("servfail", ClassMeaning::Failed, failed),
+                ("formerr", ClassMeaning::Failed, 0),
             ],
             520_000,
         );

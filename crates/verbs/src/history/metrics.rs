@@ -3,8 +3,7 @@
 use crate::series::Series;
 use dropline_archive::clock;
 use dropline_openmetrics::{Exposition, Labels};
-use dropline_record::{IndexLine, IndexedGoal, SeriesLine, Trends};
-use serde::Serialize;
+use dropline_record::{IndexLine, IndexedGoal, SeriesLine, Trends, word_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A number of a goal.
@@ -81,7 +80,7 @@ pub(super) fn text(records: &[IndexLine], trends: &Trends) -> String {
     }
     let mut results = Samples::default();
     for (line, goal, second) in goals() {
-        let labels = labels(line, goal).into_iter().chain([("result", word(&goal.result))]);
+        let labels = labels(line, goal).into_iter().chain([("result", word_of(&goal.result))]);
         results.add(labels.collect(), second, 1.0);
     }
     results.write(&mut text, "dropline_history_result", None, "1 for the kind of answer that a goal got.");
@@ -121,16 +120,11 @@ fn add_changes(series: &SeriesLine, samples: &mut Samples) {
     for line in &series.changes {
         let commits = line.commits.iter().flatten().cloned().collect::<Vec<_>>().join("..");
         let more = [line.suspected, line.acknowledged];
-        add("change", &line.at, line.size, &line.id, word(&line.verdict), more, commits);
+        add("change", &line.at, line.size, &line.id, word_of(&line.verdict), more, commits);
     }
     for line in &series.drifts {
         let more = [false, line.acknowledged];
         let kind = if line.behind { "behind" } else { "drift" };
-        add(kind, &line.to, line.size, &line.id, word(&line.verdict), more, String::new());
+        add(kind, &line.to, line.size, &line.id, word_of(&line.verdict), more, String::new());
     }
-}
-
-/// The record's own word for it.
-fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }

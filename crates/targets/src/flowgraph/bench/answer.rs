@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What it is asked.
 #[derive(Debug, Serialize)]
-pub(super) struct Request {
+pub(super) struct GraphRequest {
     /// Samples a second, all pipes together; 0: as many as the graph takes.
     pub(super) intended_load_pps: f64,
     pub(super) duration_s: f64,

@@ -1,6 +1,6 @@
 //! A graph's program that stays and is asked again and again, for experiments in which programs take turns.
 
-use super::answer::{GraphAnswer, Request};
+use super::answer::{GraphAnswer, GraphRequest};
 use super::program::Running;
 use crate::Opening;
 use crate::flowgraph::graph::{GRANULARITY, Topology};
@@ -61,7 +61,7 @@ impl RunningProgram {
     /// # Errors
     /// If the program dies, answers nonsense or stands still for `patience`, or if the user wants to stop.
     pub fn perform(&mut self, seed: u64, patience: Duration, stop: &AtomicBool) -> Result<Turn, Failure> {
-        let request = Request { intended_load_pps: 0.0, duration_s: patience.as_secs_f64(), seed };
+        let request = GraphRequest { intended_load_pps: 0.0, duration_s: patience.as_secs_f64(), seed };
         let request = serde_json::to_string(&request).map_err(Failure::environment)?;
         self.running.ask(&(request + "\n"))?;
         let begun = Instant::now();

@@ -15,9 +15,9 @@ use super::firewall::generation;
 use super::legacy_tables;
 use super::look_error::seen;
 use super::netlink::Netlink;
+use super::path_passed::PathPassed;
 use super::programs::first_with_program;
 use super::view::{View, enter};
-use super::way_passed::Passed;
 use dropline_netrules::legacy_tables::LegacyTable;
 use dropline_netrules::links::Link;
 use dropline_netrules::message::Message;
@@ -81,7 +81,7 @@ impl Lookout {
     ///
     /// # Errors
     /// If the system has nothing left to look with.
-    pub(crate) fn add(&mut self, passed: &mut Passed) -> io::Result<bool> {
+    pub(crate) fn add(&mut self, passed: &mut PathPassed) -> io::Result<bool> {
         let mut is_new = false;
         let mut hardware = BTreeSet::new();
         for (view, interfaces) in passed.views.iter_mut().zip(&passed.interfaces) {

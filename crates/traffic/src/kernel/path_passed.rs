@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// What packets to an address may pass that no router passes on, and replies to them.
 #[derive(Debug)]
-pub(crate) struct Passed {
+pub(crate) struct PathPassed {
     /// The namespaces; the first is where packets leave.
     pub(crate) views: Vec<View>,
     /// Of each, the interfaces.
@@ -24,7 +24,7 @@ pub(crate) struct Passed {
     pub(crate) holder: (usize, u32),
 }
 
-impl Passed {
+impl PathPassed {
     /// One interface alone: loopback, or the one by which packets leave for another host.
     pub(crate) fn one(here: View, interface: u32) -> Self {
         Self {
