@@ -97,6 +97,7 @@ impl Made {
         let licence = read("packaging/copyright")? + &indented(&read("LICENSE-MIT")?);
         let documents = root.join("usr/share/doc/dropline");
         write(&documents.join("copyright"), &licence)?;
+        documented(&documents)?;
         write(&documents.join("changelog"), &read("CHANGELOG.md")?)?;
         run("gzip", &["--no-name", "--best", &documents.join("changelog").to_string_lossy()])?;
         for unit in units()? {
@@ -164,9 +165,7 @@ impl Made {
             install(&inside.join("share-root").join(path), &to, "644")?;
         }
         std::fs::remove_dir_all(inside.join("share-root")).map_err(|why| why.to_string())?;
-        for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-            install(&crate::root().join(name), &inside.join(name), "644")?;
-        }
+        documented(&inside)?;
         run("chmod", &["-R", "u=rwX,go=rX", &root.to_string_lossy()])?;
         self.tar(&root, "dropline.tar")?;
         run_in(&self.place, "gzip", &["--no-name", "--best", "--force", "dropline.tar"])
@@ -227,6 +226,15 @@ impl Made {
         write(&layout.join("oci-layout"), &json!({ "imageLayoutVersion": "1.0.0" }).to_string())?;
         self.tar(&layout, "image.tar")
     }
+}
+
+/// The documents, where their links to one another lead: those at the root, and all of `docs`.
+fn documented(to: &Path) -> Done {
+    let names = said("git", &["ls-files", "-z", "--", ":(glob)*.md", ":(glob)LICENSE-*", "docs"])?;
+    for name in names.split_terminator('\0') {
+        install(&root().join(name), &to.join(name), "644")?;
+    }
+    Ok(())
 }
 
 /// The program as it is shipped; `alone`, it needs nothing of a system but its kernel.
