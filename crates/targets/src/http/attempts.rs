@@ -67,6 +67,11 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Whether it is known of any request what became of it, or that the user stopped the tool.
+    pub(super) fn says_anything(&self) -> bool {
+        !self.attempts.is_empty() || self.failed > 0 || self.stopped.is_some()
+    }
+
     /// When the last answer came, after the first request left.
     pub(super) fn last_answer_ns(&self) -> u64 {
         let begun = self.attempts.iter().map(|attempt| attempt.left_ns).min().unwrap_or(0);
