@@ -167,8 +167,10 @@ pub(super) fn count(
     }
     // Of those that failed untold, nobody knows how late they were.
     let waited = if dues_are_known { Duration::ZERO } else { told.held };
-    if excused > 0 || !waited.is_zero() {
-        trial.disturbance = Some(Disturbance { displaced: excused, waited });
+    let is_behind = excused > 0 || !waited.is_zero();
+    // Where it is told when each request left, their departures were measured.
+    trial.disturbance = (dues_are_known || is_behind).then_some(Disturbance { displaced: excused, waited });
+    if is_behind {
         trial.caveats.extend(kept_from_running(trial.input, Some(told.held), told.throttled));
     }
     if trial.offered < asked.requests {
