@@ -299,6 +299,23 @@ impl TrialLine {
         self.caveats.iter().any(|caveat| caveat.code == "target_unreachable")
     }
 
+    /// Of the lost packets, how many at least the target lost.
+    pub fn lost_by_target(&self) -> u64 {
+        if let Some(one) = &self.disturbance {
+            return self.lost.0.saturating_sub(one.doubted.0);
+        }
+        Trial {
+            intended: self.intended.map(|count| count.0),
+            offered: self.offered.0,
+            forwarded: self.forwarded.0,
+            generator_lost: self.generator_lost.0,
+            lost_at: self.lost_at.as_ref().map(plain),
+            caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
+            ..Trial::new(self.number, self.input(), self.seed)
+        }
+        .lost_by_target()
+    }
+
     /// The trial again, for a search that is resumed or replayed.
     ///
     /// # Errors

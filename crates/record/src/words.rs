@@ -64,7 +64,7 @@ words! {
         AtMaximum = "at_maximum",
         /// It fails at the lowest load.
         BelowMinimum = "below_minimum",
-        /// The generator could not offer more.
+        /// Loads that would tell were not offered as asked, or what was lost of them may not be the target's doing.
         GeneratorLimited = "generator_limited",
         /// Other programs kept the target from its CPU.
         TargetStarved = "target_starved",

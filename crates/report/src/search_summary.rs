@@ -8,12 +8,12 @@ pub(crate) use goal_words::{attributes, effective_words, goal_words, limit_words
 use widths::WIDTH_DIGITS;
 pub(crate) use widths::{relative_width, width, width_words};
 
-use crate::denial::{disputed, that_count};
+use crate::denial::{disputed, failed_and_passed, that_count};
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::traffic::highest_load;
 use crate::verdict_word::{Standing, tried_at_lowest, unfinished_words};
-use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TargetKind, TrialLine, word_of};
+use dropline_record::{AnswerLine, EndWord, Purpose, Record, SearchLine, TargetKind, TrialLine, word_of};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -313,6 +313,42 @@ impl<'a> SearchSummary<'a> {
         format!("{failed} of {} there failed it", number::plural(of, "trial"))
     }
 
+    /// How many trials met a goal that tell of the target, in words, and the highest of their loads.
+    fn met(&self, answer: &AnswerLine) -> Option<(String, f64)> {
+        let [_, met] = failed_and_passed(&self.record.trials, &answer.goal);
+        let all = self.record.trials.iter().filter(|trial| trial.purpose == Purpose::Search).count() as u64;
+        Some((format!("{} of {}", met.len(), number::plural(all, "trial")), *met.last()?))
+    }
+
+    /// What was borne, and what was not offered, or not told, of a goal without one of its ends.
+    fn why_of_our_side(&self, goal: usize, as_asked: bool) -> String {
+        let answer = &self.answers[goal];
+        let load = |load: f64| self.loads.with_unit(self.loads.floor(load));
+        let others = match as_asked {
+            true => "what other trials lost may not be the target's doing",
+            false => "other trials were not offered as asked, or lost what may be our own doing",
+        };
+        let fails = answer.upper_pps.map_or_else(String::new, |upper| {
+            format!("; it fails at {}", self.loads.with_unit(self.loads.ceil(upper)))
+        });
+        match (answer.lower_pps, self.met(answer)) {
+            (Some(lower), met) => format!(
+                "the target does at least {}{}; {others}",
+                load(lower),
+                met.filter(|(_, highest)| *highest > lower).map_or_else(String::new, |(_, highest)| {
+                    format!(", and a trial at {} met the goal too", load(highest))
+                })
+            ),
+            (None, Some((trials, highest))) => format!(
+                "not valid, {trials} met the goal, up to {}, but no bound rests on these, for {others}{fails}",
+                load(highest)
+            ),
+            (None, None) => {
+                format!("not valid, no trial that was as asked met the goal, and {others}{fails}")
+            }
+        }
+    }
+
     fn why(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
         let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
@@ -347,8 +383,10 @@ impl<'a> SearchSummary<'a> {
                     ),
                 }
             }
-            Standing::GeneratorLimited if answer.lower_pps.is_none() => {
-                "not valid, no load was offered as asked and borne".into()
+            standing @ (Standing::GeneratorLimited | Standing::Disturbed)
+                if answer.lower_pps.is_none() || answer.upper_pps.is_none() =>
+            {
+                self.why_of_our_side(goal, *standing == Standing::Disturbed)
             }
             Standing::GeneratorLimited => format!("the upper bound is our generator's, {}", at_least()),
             Standing::Disturbed => format!(

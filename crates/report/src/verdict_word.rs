@@ -2,7 +2,9 @@
 
 use crate::denial::{Denied, failed_and_passed};
 use crate::number;
-use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord, TrialLine, word_of};
+use dropline_record::{
+    AnswerLine, BROKEN, CaveatLine, EndWord, Purpose, Record, ResultWord, TrialLine, word_of,
+};
 use std::borrow::Cow;
 
 /// In a few plain words, how sure an answer of a record is: `precise enough`, `doubted`, `unfinished`.
@@ -68,11 +70,34 @@ fn fails_at_lowest(record: &Record, answer: &AnswerLine) -> bool {
 /// disturbed the trials between.
 pub(crate) fn failed_by_itself(record: &Record, answer: &AnswerLine) -> Option<f64> {
     let upper = answer.upper_pps?;
-    let short = |trial: &TrialLine| trial.caveats.iter().any(|caveat| caveat.code == "generator_limited");
     let failed = |trial: &TrialLine| trial.loss_ratio.is_some_and(|loss| loss > answer.goal.loss_ratio);
     let at = |trial: &&TrialLine| trial.intended_load_pps == upper && !trial.void;
     let mut trials = record.trials.iter().filter(at);
-    trials.any(|trial| failed(trial) && !short(trial)).then_some(upper)
+    trials.any(|trial| failed(trial) && !is_not_as_asked(trial)).then_some(upper)
+}
+
+/// Doubts of a trial whose load was not the one that was asked for, or whose replies our own side did not take.
+const NOT_AS_ASKED: [&str; 8] = [
+    "generator_limited",
+    "generator_lost",
+    "generator_starved",
+    "generator_throttled",
+    "arrivals_not_kept",
+    "not_caught_up",
+    "agents_lost",
+    "start_skew",
+];
+
+fn is_not_as_asked(trial: &TrialLine) -> bool {
+    let is_such =
+        |caveat: &CaveatLine| NOT_AS_ASKED.contains(&caveat.code.as_str()) && caveat.is_disturbing();
+    trial.caveats.iter().any(is_such)
+}
+
+/// Whether our generator is what trials of a search failed by, be it that they were made again for it. Otherwise all was offered, and
+/// what was lost may be the doing of something else that is not the target.
+fn is_of_our_generator(record: &Record) -> bool {
+    record.trials.iter().any(|trial| trial.purpose == Purpose::Search && is_not_as_asked(trial))
 }
 
 /// What failed stands in a table up to so many characters; it is a caveat in any case.
@@ -90,7 +115,8 @@ pub(crate) enum Standing {
     AtMaximum,
     BelowMinimum,
     GeneratorLimited,
-    /// The target failed by itself, and between that and what it bears our own side disturbed the trials.
+    /// Trials were disturbed: between what the target bears and what it failed by itself, or all that would tell, though their loads
+    /// were offered as asked.
     Disturbed,
     /// Others kept the target from its CPU.
     TargetStarved,
@@ -112,7 +138,8 @@ impl Standing {
         let standing = match Self::stated(answer) {
             Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
             Self::GeneratorLimited
-                if answer.lower_pps.is_some() && failed_by_itself(record, answer).is_some() =>
+                if answer.lower_pps.is_some() && failed_by_itself(record, answer).is_some()
+                    || !is_of_our_generator(record) =>
             {
                 Self::Disturbed
             }

@@ -2,7 +2,7 @@
 
 mod made;
 
-use dropline_record::{AnswerLine, CaveatLine, EndWord, ReasonWord, Record, ResultWord, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, EndWord, Purpose, ReasonWord, Record, ResultWord, TrialLine};
 use dropline_report::{Style, html, line, markdown, standing, text};
 use dropline_trial::Caveat;
 use made::Made;
@@ -224,4 +224,36 @@ fn loss_at_any_load_is_told_from_a_limit_below_the_lowest_one_and_what_ended_a_s
         }
         assert!(shown(&record).contains("lower --min-load"), "{why}");
     }
+}
+
+#[test]
+fn an_answer_that_our_own_side_ended_says_what_was_borne() {
+    let mut record = Made::service(dropline_trial::Arrival::constant(), 7).search();
+    for answer in &mut record.result.as_mut().expect("it ended").goals {
+        (answer.result, answer.why) = (ResultWord::Irregular, Some(ReasonWord::GeneratorLimited));
+        (answer.lower_pps, answer.upper_pps) = (None, None);
+        answer.conditional_throughput_pps = None;
+    }
+    record.trials.retain(|trial| trial.purpose == Purpose::Search);
+    record.result.as_mut().expect("it ended").goals.truncate(1);
+    record.header.search.as_mut().expect("a search").goals.truncate(1);
+    let is_short = |trial: &mut TrialLine| {
+        trial.caveats.push(CaveatLine::said("generator_limited", "the generator offered less"));
+    };
+    let all = record.trials.len();
+    record.trials.iter_mut().filter(|trial| trial.lost.0 > 0).for_each(is_short);
+    let counts =
+        |trial: &&TrialLine| trial.lost.0 == 0 && !trial.caveats.iter().any(CaveatLine::is_disturbing);
+    let met = record.trials.iter().filter(counts).count();
+    let wide = Style { width: 400, ..Style::default() };
+    let says = text(&record, wide);
+    assert!(
+        0 < met && met < all && says.contains(&format!("{met} of {all} trials met the goal, up to")),
+        "{says}"
+    );
+    let said = line(&record);
+    assert!(said.contains(&format!("though {met} of {all} trials met it, up to")), "{said}");
+    record.trials.iter_mut().filter(|trial| trial.lost.0 == 0).for_each(is_short);
+    let says = text(&record, wide);
+    assert!(says.contains("no trial that was as asked met the goal"), "{says}");
 }

@@ -60,8 +60,7 @@ impl Moment {
 impl Moments {
     pub(crate) fn note(&mut self, trial: &Trial, goals: &[Goal]) {
         let seconds = trial.duration.as_secs_f64();
-        let failed =
-            |goal: &Goal| (!trial.is_void_at(goal.loss_ratio)).then(|| trial.exceeds(goal.loss_ratio));
+        let failed = |goal: &Goal| trial.fails(goal.loss_ratio);
         self.0.push(Moment {
             load: trial.input.load,
             asked: trial.input.duration,
@@ -208,6 +207,7 @@ fn are_scattered(bad: &[bool]) -> bool {
 mod tests {
     use super::*;
     use crate::{GoalResult, Irregular};
+    use dropline_trial::Disturbance;
     use dropline_trial::{Ratio, TrialInput};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -232,7 +232,9 @@ mod tests {
         let mut moments = Moments::default();
         for (number, &(load, offered, forwarded)) in (1..).zip(trials) {
             let input = TrialInput { load: rate(load), duration: SECOND };
-            let counts = Trial { intended: Some(load), offered, forwarded, ..Trial::new(number, input, 7) };
+            let counted = Trial::new(number, input, 7);
+            let disturbance = Some(Disturbance::default());
+            let counts = Trial { intended: Some(load), offered, forwarded, disturbance, ..counted };
             moments.note(&counts, &[goal]);
         }
         let outcome = GoalOutcome {

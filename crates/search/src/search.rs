@@ -169,7 +169,7 @@ impl Search {
         let trial = &*trial.as_judged();
         self.spent += trial.elapsed;
         self.trials += 1;
-        let void = |goal: &Goal| trial.is_void_at(goal.loss_ratio);
+        let void = |goal: &Goal| trial.fails(goal.loss_ratio).is_none();
         let died = |goal: &Goal| trial.target_went_away() && trial.exceeds(goal.loss_ratio);
         let is_ours = self.goals.iter().any(void);
         if is_ours || self.goals.iter().any(died) {
@@ -199,7 +199,7 @@ impl Search {
             *lowest = Some(lowest.map_or(load, |lowest| lowest.min(load)));
         }
         for (highest, goal) in self.achieved.iter_mut().zip(&self.goals) {
-            if trial.input.duration >= goal.trial_duration && !trial.exceeds(goal.loss_ratio) {
+            if trial.input.duration >= goal.trial_duration && trial.fails(goal.loss_ratio) == Some(false) {
                 *highest = (*highest).max(Some(load));
             }
         }
@@ -212,7 +212,7 @@ impl Search {
                 charge.fails(goal, trial.input.duration);
             }
         }
-        self.undisturbed.note(trial);
+        self.undisturbed.note(trial, &self.goals);
         self.steadiness.note(trial, &self.goals, self.spent - trial.elapsed);
         self.algorithm.record(trial);
         self.is_open = self.algorithm.next_trial().is_some();
@@ -296,7 +296,7 @@ impl Search {
                 GoalResult::Irregular(Irregular::Unfinished) => self.is_open,
                 _ => false,
             };
-            let is_shown = self.undisturbed.show(outcome);
+            let is_shown = self.undisturbed.show(index, outcome);
             if charged.is_some_and(|charged| charged[index].stands) || mostly_void && is_vague || !is_shown {
                 outcome.result = GoalResult::Irregular(Irregular::GeneratorLimited);
             }

@@ -294,3 +294,71 @@ fn a_loss_that_may_be_our_own_doing_is_made_again() {
         assert_ne!(search.next_trial(), Some(wanted), "{algorithm}");
     }
 }
+
+/// A search whose trials a program performs that says of none that it is spoilt: of each it says how much was offered, and how much
+/// of that was lost though the target bears it. What the target cannot do is lost besides.
+fn answered(algorithm: &str, capacity: f64, told: impl Fn(u64, f64) -> (f64, f64)) -> Ended {
+    let mut search = search(algorithm, &goals());
+    let mut trials = 0;
+    while let Some(input) = search.next_trial() {
+        trials += 1;
+        let intended = input.load.packets_in(input.duration);
+        let (share, lost) = told(trials, input.load.as_pps());
+        let offered = (share * intended as f64) as u64;
+        let borne = offered.min((capacity * input.duration.as_secs_f64()) as u64);
+        let forwarded = borne.saturating_sub((lost * offered as f64).ceil() as u64);
+        let counted = Trial::new(trials, input, trials);
+        search.record(&Trial { intended: Some(intended), offered, forwarded, ..counted });
+    }
+    Ended { outcome: search.outcome(), trials }
+}
+
+#[test]
+fn a_trial_that_was_not_offered_whole_bounds_nothing_whatever_it_lost() {
+    for algorithm in ALGORITHMS {
+        for (share, lost) in [(0.97, 0.02), (0.97, 0.5), (0.999, 0.02), (0.4, 0.3)] {
+            let whole_below = |limit: f64| move |_, pps| if pps > limit { (share, lost) } else { (1.0, 0.0) };
+            let Ended { outcome, trials } = answered(algorithm, 50_000.0, whole_below(5_000.0));
+            let context = format!("{algorithm}, {share} offered, {lost} lost: {outcome:?}");
+            assert!(trials < MOST, "it ends: {context}");
+            for outcome in &outcome {
+                assert_eq!(outcome.upper, None, "{context}");
+                assert_eq!(outcome.result, GoalResult::Irregular(Irregular::GeneratorLimited), "{context}");
+                assert!(outcome.lower.is_none_or(|lower| lower <= pps(5_000)), "{context}");
+            }
+        }
+    }
+}
+
+/// One trial in two, by chance.
+#[test]
+fn no_answer_leaves_out_the_truth_for_trials_that_were_not_offered_whole() {
+    for (place, algorithm) in (0..).zip(ALGORITHMS) {
+        for case in 0..6u64 {
+            let coin = |number: u64| {
+                seed::uniforms(seed::of_trial(100 * case + place, number)).next().unwrap() < 0.5
+            };
+            let told = |number, _| if coin(number) { (0.97, 0.02) } else { (1.0, 0.0) };
+            let Ended { outcome, trials } = answered(algorithm, 9_000.0, told);
+            let context = format!("{algorithm}, {case}: {outcome:?}");
+            assert!(trials < MOST, "it ends: {context}");
+            let all = outcome.iter().zip(goals()).all(|(outcome, goal)| holds(outcome, &goal, 9_000.0));
+            assert!(all, "{context}");
+        }
+    }
+}
+
+#[test]
+fn a_highest_load_that_was_borne_is_not_where_our_generator_ends() {
+    let after_the_first = |number: u64, load: f64| number > 1 && load > 15_000.0;
+    let now_and_then = |number: u64, load: f64| [2, 3, 5].contains(&number) || load < 15_000.0;
+    for is_short in [&after_the_first as &dyn Fn(u64, f64) -> bool, &now_and_then] {
+        let told = |number: u64, load: f64| (if is_short(number, load) { 0.6 } else { 1.0 }, 0.0);
+        let Ended { outcome, .. } = answered("credible", 50_000.0, told);
+        for outcome in &outcome {
+            assert_eq!((outcome.lower, outcome.upper), (Some(pps(20_000)), None), "{outcome:?}");
+            // A few trials bear no level.
+            assert_eq!(outcome.result, GoalResult::Irregular(Irregular::AtMaximum), "{outcome:?}");
+        }
+    }
+}

@@ -227,7 +227,16 @@ impl Requests {
 
     /// One request, before any load.
     fn is_answered(&mut self) -> Result<(), Failure> {
-        let told = self.once()?;
+        /// A tool that gets too little of a CPU is ended before it says anything.
+        const TRIES: usize = 3;
+        let mut told = self.once()?;
+        for _ in 1..TRIES {
+            if told.says_anything() {
+                break;
+            }
+            told = self.once()?;
+        }
+        let asked = format!("http://{}{}", self.site.authority(), self.site.path);
         let why = match told.attempts.first() {
             Some(Attempt { code: 200..400, took_ns, .. }) => {
                 self.idle = Duration::from_nanos(*took_ns);
@@ -237,9 +246,17 @@ impl Requests {
             Some(Attempt { code: code @ 1.., .. }) => format!("it answers with status {code}"),
             Some(Attempt { error, .. }) if !error.is_empty() => error.clone(),
             _ if self.is_gone() => format!("connection refused: nothing listens at {}", self.address),
+            _ if !told.says_anything() => {
+                let what = format!(
+                    "{} was to make one request of {asked}, and said nothing of it in {TRIES} tries: it may have had too little of \
+                     a CPU, and the server is not known to be at fault",
+                    self.tool.name
+                );
+                return Err(Failure::environment(what)
+                    .advice("stop what else runs, or give it a larger CPU quota: dropline doctor says what disturbs here"));
+            }
             _ => "the request failed, and the tool does not say why".into(),
         };
-        let asked = format!("http://{}{}", self.site.authority(), self.site.path);
         Err(Failure::environment(format!("one request was made of {asked}, and it was not served: {why}"))
             .advice("name a server that listens, and a path that it answers with status 200: curl -i shows what it says"))
     }

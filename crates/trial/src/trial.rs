@@ -158,12 +158,22 @@ impl Trial {
         match (self.undelivered(), self.intended) {
             _ if self.tells_nothing() => true,
             (Some(undelivered), Some(intended)) if intended > 0 => {
-                let short = intended.saturating_sub(self.offered);
-                let forgiven = if is_as_asked(intended, self.offered) { short } else { 0 };
+                let forgiven = if self.is_short() { 0 } else { intended.saturating_sub(self.offered) };
                 ratio.is_exceeded_by(undelivered.saturating_sub(forgiven), intended)
             }
             _ => ratio.is_exceeded_by(self.lost(), self.offered) || self.offered == 0,
         }
+    }
+
+    /// Whether less was offered than was asked for.
+    pub fn is_short(&self) -> bool {
+        self.intended.is_some_and(|intended| !is_as_asked(intended, self.offered))
+    }
+
+    /// Whether the target failed a goal of this loss ratio, or met it; `None` where the trial is
+    /// [void](Self::is_void_at): then it bounds nothing.
+    pub fn fails(&self, ratio: Ratio) -> Option<bool> {
+        (!self.is_void_at(ratio)).then(|| self.exceeds(ratio))
     }
 
     /// Whether the target lost more than `ratio` of what was offered to it, whatever our own side did to the load

@@ -129,7 +129,7 @@ impl Lost {
 
 /// Whether the target lost any: what may be lost by us says nothing.
 fn is_lossy(trial: &TrialLine) -> bool {
-    trial.lost.0 > trial.disturbance.map_or(0, |one| one.doubted.0)
+    trial.lost_by_target() > 0
 }
 
 /// Whether nothing was lost; a load that was not offered says nothing.

@@ -114,14 +114,32 @@ impl SearchSummary<'_> {
                 at_least(lower, &format!(" (it fails at {upper}; trials between were disturbed)"))
             }
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
-                let end = self.lateness().unwrap_or_else(|| "where our generator ends".into());
-                at_least(lower, &format!(", {end}"))
+                match self.met(answer).filter(|(_, highest)| *highest > lower) {
+                    Some((_, highest)) => {
+                        let highest = loads.with_unit(loads.floor(highest));
+                        at_least(lower, &format!("; a trial at {highest} met it too"))
+                    }
+                    None => {
+                        let end = self.lateness().unwrap_or_else(|| "where our generator ends".into());
+                        at_least(lower, &format!(", {end}"))
+                    }
+                }
             }
             (Standing::TargetStarved, (Some(lower), _), _) => {
                 at_least(lower, "; above that other programs kept the target from its CPU")
             }
             (Standing::TargetStarved, _, _) => unknown(", for other programs kept the target from its CPU"),
-            (Standing::GeneratorLimited, _, _) => unknown(", for our generator was disturbed"),
+            (Standing::Disturbed, (Some(lower), None), _) => at_least(lower, "; trials above were disturbed"),
+            (Standing::GeneratorLimited | Standing::Disturbed, _, _) => {
+                match (self.met(answer), &self.standings[index]) {
+                    (Some((trials, highest)), _) => {
+                        let highest = loads.with_unit(loads.floor(highest));
+                        unknown(&format!(", though {trials} met it, up to {highest}"))
+                    }
+                    (None, Standing::Disturbed) => unknown(", for trials were disturbed"),
+                    _ => unknown(", for our generator was disturbed"),
+                }
+            }
             (Standing::BelowMinimum, _, _) => {
                 say("not even ", loads.with_unit(self.search.min_load_pps), ", the lowest load allowed")
             }

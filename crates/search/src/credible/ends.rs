@@ -47,10 +47,8 @@ fn fails_from(trial: &Trial, goal: &Goal) -> f64 {
 
 impl Shown {
     pub(super) fn note(&mut self, trial: &Trial, goal: &Goal, range: LoadRange) {
-        if trial.is_void_at(goal.loss_ratio) {
-            return;
-        }
-        let (load, exceeds) = (trial.input.load, trial.exceeds(goal.loss_ratio));
+        let Some(exceeds) = trial.fails(goal.loss_ratio) else { return };
+        let load = trial.input.load;
         let (time, whole) = (trial.input.duration, goal.trial_duration);
         let is_whole = time >= whole;
         if is_whole {
@@ -348,13 +346,13 @@ impl Shown {
         goal: &Goal,
         range: LoadRange,
         level: Ratio,
-        capped: bool,
+        capped: Option<Rate>,
     ) -> GoalOutcome {
         let (min, max) = (range.min(), range.max());
         let (lower, upper, result) = if self.is_below(goal, range, 1.0 - level.as_f64()) {
             (None, Some(min), GoalResult::BelowMinimum { level })
         } else if self.is_above(goal, range) {
-            return self.at_maximum(range, level, capped);
+            return self.at_maximum(goal, range, level, capped);
         } else {
             let median =
                 Rate::pps(libm::sqrt(min.as_pps() * max.as_pps())).map_or(min, |load| range.clamp(load));
@@ -364,13 +362,24 @@ impl Shown {
         GoalOutcome { lower, upper, conditional_throughput_pps: None, result }
     }
 
-    /// The answer of a system that loses nothing. Where the range is `capped` its end is our own limit, and no load is
-    /// claimed that was not borne.
-    pub(super) fn at_maximum(&self, range: LoadRange, level: Ratio, capped: bool) -> GoalOutcome {
-        let (lower, result) = if capped {
-            (self.highest_good, GoalResult::Irregular(Irregular::GeneratorLimited))
-        } else {
-            (Some(range.max()), GoalResult::AtMaximum { level })
+    /// The answer of a system that loses nothing. Where the range is `capped`, below what was the highest load, its end is our
+    /// own limit, and no load is claimed that was not borne. A highest load that was borne all the same is: with a level where
+    /// enough trials bear it, and by what trials showed where nothing failed.
+    pub(super) fn at_maximum(
+        &self,
+        goal: &Goal,
+        range: LoadRange,
+        level: Ratio,
+        capped: Option<Rate>,
+    ) -> GoalOutcome {
+        let is_borne = capped.is_some() && self.highest_good >= capped && self.lowest_bad.is_none();
+        let (lower, result) = match capped {
+            None => (Some(range.max()), GoalResult::AtMaximum { level }),
+            Some(most) if is_borne && self.bears(goal, libm::log(most.as_pps())) => {
+                (capped, GoalResult::AtMaximum { level })
+            }
+            Some(_) if is_borne => (capped, GoalResult::Irregular(Irregular::AtMaximum)),
+            Some(_) => (self.highest_good, GoalResult::Irregular(Irregular::GeneratorLimited)),
         };
         GoalOutcome { lower, upper: None, conditional_throughput_pps: None, result }
     }
@@ -547,7 +556,7 @@ mod tests {
         let mut note = |pps: u64, lost: u64| {
             shown.note(&trial(pps, lost, 1000), &goal, range);
             let level = Ratio::new(0.95).unwrap();
-            let answer = shown.without_knee(&goal, range, level, false).result;
+            let answer = shown.without_knee(&goal, range, level, None).result;
             (answer == GoalResult::BelowMinimum { level }, shown.open_end(&goal, range, 0.05).is_some())
         };
         let outage: Vec<_> = (0..5).map(|_| note(1000, 1000)).collect();

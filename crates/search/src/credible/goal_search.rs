@@ -40,8 +40,8 @@ pub(super) struct GoalSearch {
     shown: Vec<Shown>,
     /// What the last ones say against the belief.
     fresh: Run,
-    /// Whether the highest load is our own limit.
-    capped: bool,
+    /// What was the highest load before our own limit took its place.
+    capped: Option<Rate>,
     /// The lowest load of which trials were disturbed so that a lower one was made the highest.
     disturbed: Option<Rate>,
     views: Vec<View>,
@@ -89,7 +89,7 @@ impl GoalSearch {
             trials: 0,
             shown,
             fresh: Run::default(),
-            capped: false,
+            capped: None,
             disturbed: None,
             views: Vec::new(),
             doubt: Diagnostics::default(),
@@ -277,8 +277,8 @@ impl GoalSearch {
     /// Keeps below what our own generator can offer.
     fn cap(&mut self, ceiling: Rate) {
         let ceiling = ceiling.clamp(self.range.min(), self.range.max());
+        self.capped = self.capped.or(Some(self.range.max()));
         self.range = LoadRange::new(self.range.min(), ceiling).expect("the ceiling is in the range");
-        self.capped = true;
         self.shown.iter_mut().for_each(Shown::forget_max);
         let is_borne = self.shown.iter().all(|shown| shown.between().0 >= libm::log(ceiling.as_pps()));
         if let Stage::Locating(locate, _) = &mut self.stage {

@@ -67,6 +67,11 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Whether it is known of any request what became of it, or that the user stopped the tool.
+    pub(super) fn says_anything(&self) -> bool {
+        !self.attempts.is_empty() || self.failed > 0 || self.stopped.is_some()
+    }
+
     /// When the last answer came, after the first request left.
     pub(super) fn last_answer_ns(&self) -> u64 {
         let begun = self.attempts.iter().map(|attempt| attempt.left_ns).min().unwrap_or(0);
@@ -162,8 +167,10 @@ pub(super) fn count(
     }
     // Of those that failed untold, nobody knows how late they were.
     let waited = if dues_are_known { Duration::ZERO } else { told.held };
-    if excused > 0 || !waited.is_zero() {
-        trial.disturbance = Some(Disturbance { displaced: excused, waited });
+    let is_behind = excused > 0 || !waited.is_zero();
+    // Where it is told when each request left, their departures were measured.
+    trial.disturbance = (dues_are_known || is_behind).then_some(Disturbance { displaced: excused, waited });
+    if is_behind {
         trial.caveats.extend(kept_from_running(trial.input, Some(told.held), told.throttled));
     }
     if trial.offered < asked.requests {

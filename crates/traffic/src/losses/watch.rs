@@ -116,6 +116,8 @@ impl Watch {
         held: &(dyn Fn(u64) + Sync),
     ) -> TargetActivity {
         loop {
+            // Before the look: the last one is after the last packet, however long this thread has to wait for a CPU.
+            let is_last = done.load(Ordering::Acquire);
             let begun = Instant::now();
             let (look, buffer_bytes, busiest_cpu_ns) = self.look(counters, epoch, begun);
             held(look.queued_bytes.unwrap_or(0));
@@ -127,8 +129,7 @@ impl Watch {
             if seen.costs.len() < MOST_KEPT {
                 seen.costs.push(begun.elapsed());
             }
-            // The last look is after the last packet.
-            if done.load(Ordering::Acquire) {
+            if is_last {
                 return seen.so_far();
             }
             drop(seen);
@@ -305,6 +306,25 @@ mod tests {
         (102..110).for_each(|at| kept.add(look(at, 0), every));
         let times: Vec<i64> = kept.all().iter().map(|look| look.at_ns).collect();
         assert_eq!(times, [0, 16, 32, 48, 64, 80, 96, 99, 100, 101, 109]);
+    }
+
+    /// The thread that looks may wait for a CPU between its look and whether that was the last one.
+    #[test]
+    fn the_last_look_is_after_the_last_packet_whenever_it_is_told_to_end() {
+        let target = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (from, to) = (sender.local_addr().unwrap(), target.local_addr().unwrap());
+        let counters = Counters::open(from.ip(), to);
+        let mut watch =
+            Watch::find(&counters, from, None, Duration::from_millis(1), true).expect("is on this machine");
+        let done = AtomicBool::new(false);
+        let meanwhile = |_| {
+            if !done.swap(true, Ordering::AcqRel) {
+                (0..10).for_each(|_| _ = sender.send_to(&[0; 64], to).unwrap());
+            }
+        };
+        let watched = watch.run(&counters, Instant::now(), &done, None, &meanwhile);
+        assert_eq!((watched.looks, watched.samples.last().unwrap().queued_bytes), (2, Some(10 * 832)));
     }
 
     #[test]

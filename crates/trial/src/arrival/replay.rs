@@ -25,7 +25,7 @@ pub enum DeparturesError {
         text: String,
     },
     /// Fewer than two: there is no rate.
-    #[error("it holds {0} departure times; two at least make a rate")]
+    #[error("it holds {0} departure times; two that differ at least make a rate")]
     TooFew(usize),
     /// From the first to the last is longer than a recording can be.
     #[error("its times span more than a year: are they nanoseconds?")]

@@ -118,12 +118,14 @@ impl Trial {
 
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
     /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams
-    /// elsewhere; or the trial tells nothing.
+    /// elsewhere; or the trial tells nothing, or not all was offered and nobody saw how the rest left.
     pub fn lost_by_us(&self) -> u64 {
         let is_of_a_rule =
             |caveat: &Caveat| matches!(caveat, Caveat::RuleAppeared { .. } | Caveat::LeftElsewhere { .. });
         let is_of_a_wait = |caveat: &Caveat| caveat.is_of_a_short_drain();
-        if self.tells_nothing() || self.caveats.iter().any(|one| is_of_a_rule(one) || is_of_a_wait(one)) {
+        let is_unseen = self.is_short() && self.disturbance.is_none();
+        let is_elsewhere = |one| is_of_a_rule(one) || is_of_a_wait(one);
+        if is_unseen || self.tells_nothing() || self.caveats.iter().any(is_elsewhere) {
             return self.lost();
         }
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
@@ -249,6 +251,16 @@ mod tests {
         assert!(trial(150, 100, 0).is_void_at(half_a_percent), "0.5 % of it at most");
         assert!(!trial(151, 100, 0).is_void_at(half_a_percent));
         assert!(!trial(50, 100, 0).is_void_at(half_a_percent), "it does not exceed the goal at all");
+    }
+
+    #[test]
+    fn what_a_trial_lost_that_was_not_offered_whole_counts_only_where_departures_were_measured() {
+        let of = |offered, disturbance| Trial { offered, disturbance, ..trial(600, 0, 0) };
+        let measured = of(9_700, Some(Disturbance::default()));
+        assert_eq!((measured.lost_by_target(), measured.fails(Ratio::ZERO)), (300, Some(true)));
+        let said = of(9_700, None);
+        assert_eq!((said.lost_by_target(), said.fails(Ratio::ZERO)), (0, None));
+        assert_eq!(of(10_000, None).fails(Ratio::ZERO), Some(true), "all was offered");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Why a trial is no evidence: said in it.
 
-use crate::caveat::is_as_asked;
 use crate::{Caveat, Ratio, Trial};
 
 impl Trial {
@@ -24,8 +23,8 @@ impl Trial {
         if self.generator_lost > 0 && !self.is_told(&["generator_lost", "delay_unknown"]) {
             self.caveats.push(Caveat::GeneratorLost { dropped: self.generator_lost });
         }
+        let is_short = self.offered == 0 || self.is_short();
         let intended = self.intended.unwrap_or(0);
-        let is_short = self.offered == 0 || !is_as_asked(intended, self.offered);
         if is_short && !self.is_told(&["generator_limited", "link_down", "left_elsewhere", "interrupted"]) {
             let offered = self.offered;
             self.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });

@@ -35,10 +35,11 @@ impl GoalSearch {
     /// The answer to each goal, in the order of [`indices`](Self::indices).
     pub(in super::super) fn outcome(&self) -> Vec<GoalOutcome> {
         let one_by_one = |answer: &dyn Fn(usize) -> GoalOutcome| (0..self.goals.len()).map(answer).collect();
-        let at_maximum =
-            |goal: usize| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped);
+        let at_maximum = |goal: usize| {
+            self.shown[goal].at_maximum(&self.goals[goal], self.range, self.level_ratio(), self.capped)
+        };
         match &self.stage {
-            Stage::Locating(..) if self.capped => one_by_one(&at_maximum),
+            Stage::Locating(..) if self.capped.is_some() => one_by_one(&at_maximum),
             Stage::Locating(..) => one_by_one(&|_| GoalOutcome {
                 lower: None,
                 upper: None,
@@ -57,7 +58,8 @@ impl GoalSearch {
                     true => view,
                     false => view.with_plain(&self.goals[goal], self.range, plain),
                 };
-                let answer = view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped);
+                let answer =
+                    view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped.is_some());
                 match answer {
                     GoalOutcome { result: GoalResult::Irregular(_), .. } => at_maximum(goal),
                     GoalOutcome { lower: None, .. } if self.fails_at_lowest(goal) => GoalOutcome {
