@@ -174,8 +174,8 @@ impl Target {
         let (scheme, name, port, sent) = match &self.kind {
             Kind::Heartbeat { host, port } => (heartbeat::SCHEME.prefix, host, *port, packets(false, true)),
             Kind::Http(site) => (http::SCHEME.prefix, &site.host, site.port, Sent::Requests),
-            Kind::Service(service::Named { scheme, host, port, .. }) => {
-                (*scheme, host, *port, packets(true, false))
+            Kind::Service(named) => {
+                (named.scheme, &named.host, named.port, packets(true, !named.is_answered()))
             }
             Kind::Udp { host, port, reply } => {
                 let is_counted = *reply == dropline_traffic::Reply::None;
@@ -641,6 +641,22 @@ mod tests {
                 assert_eq!(stored.refused().is_none(), is_opened, "{word}");
                 assert_eq!(Target::parse(&word).unwrap().refused(), None, "who types it means it: {word}");
             }
+        }
+    }
+
+    #[test]
+    fn what_nothing_comes_back_of_is_counted_at_the_target_whoever_sent_it() {
+        for (word, is_counted) in [
+            ("udp://127.0.0.1:7?reply=none", true),
+            ("udp://127.0.0.1:7?payload=text:x{counter:8}&reply=none", true),
+            ("udp://127.0.0.1:7?payload=a-file&reply=none", true),
+            ("heartbeat://127.0.0.1:7", true),
+            ("udp://127.0.0.1:7", false),
+            ("udp://127.0.0.1:7?payload=text:x{counter:8}&reply=any", false),
+            ("dns://127.0.0.1:7?names=a.test", false),
+            ("sim:consistent", false),
+        ] {
+            assert_eq!(Target::parse(word).unwrap().is_counted_there(), is_counted, "{word}");
         }
     }
 

@@ -72,6 +72,16 @@ impl OwnProtocol {
         Ok(Template::listed(payloads, reply).map_err(|why| wrong(&why))?.leaving_out(left_out))
     }
 
+    /// Whether anything is to come back.
+    pub(super) fn is_answered(&self) -> bool {
+        match self {
+            Self::Word(template) => template.is_answered(),
+            Self::File { reply, .. } => {
+                Template::listed(vec![vec![0]], reply).is_ok_and(|template| template.is_answered())
+            }
+        }
+    }
+
     /// The file that says what is sent.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {

@@ -141,6 +141,11 @@ impl Named {
         self.asked == Asked::Nothing
     }
 
+    /// Whether anything is to come back of what is asked.
+    pub(super) fn is_answered(&self) -> bool {
+        !matches!(&self.asked, Asked::Own(own) if !own.is_answered())
+    }
+
     /// The file that says what is asked.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.asked {

@@ -102,7 +102,7 @@ pub(crate) struct FitArgs {
     /// Random seed of the simulations behind intervals and tests.
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
-    /// Print one JSON object.
+    /// Print one JSON object, or an array where a file holds several distributions.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
@@ -215,7 +215,7 @@ pub(crate) struct CompareArgs {
     /// Duration of all turns together.
     #[arg(long, value_name = "TIME", default_value = "10min", help_heading = "Load")]
     pub(crate) duration: String,
-    /// Load to offer to each target [default: 1kHz for wakeup:].
+    /// Load to offer to each target [default: 1kHz for wakeup:, the server's periods for jack:].
     #[arg(long, value_name = "RATE", help_heading = "Load")]
     pub(crate) load: Option<String>,
     /// Keep the record of the turns in this file; - keeps none [default: dropline-DATE.jsonl].

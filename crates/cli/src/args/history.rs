@@ -245,7 +245,7 @@ pub(crate) struct WantedArgs {
     /// Only records whose target has this in its name.
     #[arg(long, value_name = "WORD")]
     pub(crate) target: Option<String>,
-    /// Only records that this verb made.
+    /// Only records that this verb made; import are results of other programs (history add --from).
     #[arg(long, value_name = "VERB", value_parser = PossibleValuesParser::new(VERBS))]
     pub(crate) kind: Option<String>,
     /// Only records that began on this day or later, such as 2026-11-01 or 2026-11-01T22:00:00Z.
