@@ -131,7 +131,7 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
     interrupted(record, result)?;
     match record.header.verb == words::IMPORT {
         true => Ok(()),
-        false => follows(record, search, &result.goals),
+        false => follows(record, search, result),
     }
 }
 
@@ -204,14 +204,17 @@ fn asked_for(search: &SearchLine, loads: &[(&str, Option<f64>)]) -> Result<(), S
 
 /// Whether bounds are loads at which trials were made. More does not follow for a reader: what an algorithm concludes
 /// at its end may be other than what it knew after the last trial, and only a replay can tell.
-fn follows(record: &Record, search: &SearchLine, answers: &[AnswerLine]) -> Result<(), String> {
-    for (number, answer) in (1..).zip(answers) {
+fn follows(record: &Record, search: &SearchLine, result: &ResultLine) -> Result<(), String> {
+    for (number, answer) in (1..).zip(&result.goals) {
         let ends = [("lower_pps", answer.lower_pps), ("upper_pps", answer.upper_pps)];
         made(search, || record.trials.iter(), &ends).map_err(|end| {
             format!("the trials before it: {end} of goal {number} is a load at which none of them was made")
         })?;
         answers::of_trials(&record.trials, search, number, answer)?;
-        answers::of_wide(&record.trials, search, number, answer)?;
+        // Where a doubt of the whole search denies an answer, it is stored as wide, however narrow it is.
+        if result.caveats.is_empty() {
+            answers::of_wide(&record.trials, search, number, answer)?;
+        }
     }
     Ok(())
 }

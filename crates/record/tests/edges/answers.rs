@@ -168,6 +168,19 @@ fn an_interval_is_wide_that_is_wider_than_was_asked_for_or_ends_at_a_load_that_w
 }
 
 #[test]
+fn an_interval_that_a_doubt_of_its_search_denies_is_wide_however_narrow_it_is() {
+    let answer = json!({ "result": "wide", "lower_pps": 199.0, "upper_pps": 200.0, "level": 0.95 });
+    let mut record = answered(&[(100, 0)], &answer);
+    let search = record.header.search.as_mut().unwrap();
+    (search.algorithm, search.level) = ("credible".into(), Some(0.95));
+    record.result.as_mut().unwrap().goals[0].goal.width = 0.1;
+    record.header.search.as_mut().unwrap().goals[0].width = 0.1;
+    assert!(against(&record).contains("goal 1 is wide, its width is 0.005"), "{}", against(&record));
+    let doubt = dropline_record::CaveatLine::said("outages", "so it says");
+    assert_eq!(changed(&record, |record| record.result.as_mut().unwrap().caveats.push(doubt)), "");
+}
+
+#[test]
 fn shares_of_a_loss_curve_lie_in_order_between_none_and_all() {
     let good = answered(&[(100, 0), (200, 20)], &regular(100.0, 200.0));
     let curve = |load_pps, low, median, high| {

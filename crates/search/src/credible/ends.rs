@@ -323,12 +323,13 @@ impl Shown {
         at_most(good, good + bad, 1.0 - goal.exceed_at_truth()) <= doubt
     }
 
-    /// The highest load (a logarithm) that trials at it and next above it met so often that chance has it no oftener than `doubt`
-    /// where the goal's load is lower. Minus infinity where there is none.
+    /// The highest load (a logarithm) that trials at it and next above it met so often that chance has it no oftener than `doubt`, at any
+    /// of the loads that were tried, where the goal's load is lower. Minus infinity where there is none.
     pub(super) fn certain_lower(&self, goal: &Goal, doubt: f64) -> f64 {
         let trials = self.by_load(goal);
+        let enough = doubt / trials.len() as f64;
         let met = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load);
-        met.filter(|end| are_met(&trials, *end, 0, goal, doubt)).fold(f64::NEG_INFINITY, f64::max)
+        met.filter(|end| are_met(&trials, *end, 0, goal, enough)).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The end of the range where more trials are wanted of a system that loses much at every load.
