@@ -29,7 +29,10 @@ impl Http {
             return Err(Failure::usage(format!(
                 "{listen} is not a loopback address, and what is shown here is not encrypted and asks nobody for a password"
             ))
-            .advice("to see it from elsewhere, forward a port:  ssh -L 9061:127.0.0.1:9061 HOST"));
+            .advice(format!(
+                "to see it from elsewhere, listen at 127.0.0.1 and forward the port:  ssh -L {port}:127.0.0.1:{port} HOST",
+                port = listen.port()
+            )));
         }
         let failed = |why: io::Error| Failure::environment(format!("cannot listen at {listen}: {why}"));
         let listener = TcpListener::bind(listen).map_err(failed)?;

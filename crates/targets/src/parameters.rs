@@ -31,7 +31,7 @@ pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
 /// A parameter that the target does not take: it takes the known ones.
 pub(crate) fn unknown(target: &str, name: &str, known: &[&str]) -> Failure {
     let it_has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    Failure::usage(format!("{target} has no parameter {name:?}{}; it has {it_has}", nearest(name, known)))
+    Failure::usage(format!("{target} has no parameter {name:?}; it has {it_has}{}", nearest(name, known)))
 }
 
 /// A quantity in a target, with a usage error that names the parameter.

@@ -118,7 +118,7 @@ pub(crate) struct GrantArgs {
     /// Packets a second that this agent may send, at most, within any 100 ms.
     #[arg(long, value_name = "N")]
     pub(crate) max_pps: u64,
-    /// Bits a second of Ethernet frames that it may send, at most, within any 100 ms [default: as many as the packets have].
+    /// Bits a second of Ethernet frames that it may send, at most, within any 100 ms [default: those of so many of the longest packets].
     #[arg(long, value_name = "N")]
     pub(crate) max_bps: Option<u64>,
     /// How long it holds, from now on.

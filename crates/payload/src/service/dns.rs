@@ -41,6 +41,7 @@ const RECURSION_WANTED: u16 = 0x0100;
 const IS_AUTHORITY: u16 = 0x0400;
 const RECURSION_OFFERED: u16 = 0x0080;
 const CODE: u16 = 0x000f;
+const NO_SUCH_NAME: u16 = 3;
 const INTERNET: u16 = 1;
 /// Of a name on the wire, its last byte included, and of a label.
 const LONGEST_NAME: usize = 255;
@@ -367,8 +368,10 @@ pub(super) fn origin(reply: &[u8]) -> Origin {
     let offers = flags & RECURSION_OFFERED != 0;
     let is_answer =
         matches!(CLASSES.get(usize::from(flags & CODE)), Some(class) if class.meaning == Answered);
+    // A referral has no answer and says that there is none here; that a name does not exist is said by who has its zone.
+    let denies = flags & CODE == NO_SUCH_NAME;
     match flags & IS_AUTHORITY {
-        0 if is_answer && (offers || answers > 0) => Origin::Others,
+        0 if is_answer && (offers || answers > 0 || denies) => Origin::Others,
         _ if offers => Origin::OwnOrOthers,
         _ => Origin::Own,
     }

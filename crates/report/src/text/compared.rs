@@ -229,11 +229,12 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
                 // What keeps it from being evidence is told as a doubt.
                 "   a difference by these events alone (see the ! below)".into()
             } else if is_ratio(line) {
-                format!("   could be {} to {}", words(low), words(high))
+                format!("   could be {}", number::ends(Some(low), Some(high), words).join(" to "))
             } else if low > 0.0 || high < 0.0 {
                 format!("   a difference, but perhaps less than {}", words(line.smallest_effect))
             } else {
                 let (less, more) = (low.abs(), high.abs());
+                let words = |most| number::ends(None, Some(most), &words)[1].clone();
                 // Ends that are far from even are told apart: the nearer one is what is possible at all.
                 match less.max(more) > 2.0 * less.min(more) {
                     true => format!("   could be {} less to {} more", words(less), words(more)),

@@ -38,15 +38,19 @@ pub(super) mod ends {
     /// Unit: trials. Set by: argued: were half of such trials bad, 6 % of searches would see as many good ones, and half of
     /// these a loss in a probe below.
     pub(in super::super) const ENOUGH: u32 = 4;
+    /// And so many more met it for each that failed it there or below.
+    ///
+    /// Unit: trials. Set by: argued: a third of bad ones is not half.
+    pub(in super::super) const EACH_BAD: u32 = 2;
     /// An end that is not within its goal's width stands where so many trials in a row that met the goal would make it stand,
     /// or as many more of them as it takes where some failed.
     ///
     /// Unit: trials. Set by: coverage of `gradual`; with four, `soft` and `red` end three times as wide in 36 s.
     pub(in super::super) const PLAIN: i32 = 3;
-    /// And so many more for each that failed it there or below.
+    /// Where more than this share of the trials below the highest good one failed, good ones in a row may be luck.
     ///
-    /// Unit: trials. Set by: argued: a third of bad ones is not half.
-    pub(in super::super) const EACH_BAD: u32 = 2;
+    /// Unit: share. Set by: ends stated of targets that fail 60 and 40 % of trials at any load; of those that fail 30 % none was wrong.
+    pub(in super::super) const OFTEN: f64 = 0.3;
     /// More than so many further ones are not waited for.
     ///
     /// Unit: trials. Set by: judged.

@@ -1,7 +1,7 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::constants::ends::{
-    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOST_LACKED, NEAR, PLACES, PLAIN, ROUNDING, TELLS,
+    AGREES, BLIND, BLIND_ONE_IN, EACH_BAD, ENOUGH, MOST_LACKED, NEAR, OFTEN, PLACES, PLAIN, ROUNDING, TELLS,
 };
 use super::constants::goal_search::CHECK;
 use super::constants::low_load_probe::LOSSES;
@@ -323,11 +323,15 @@ impl Shown {
         at_most(good, good + bad, 1.0 - goal.exceed_at_truth()) <= doubt
     }
 
-    /// The highest load (a logarithm) that trials at it and next above it met so often that chance has it no oftener than `doubt`, at any
-    /// of the loads that were tried, where the goal's load is lower. Minus infinity where there is none.
+    /// The highest load (a logarithm) that trials at it and next above it met so often that chance has it no oftener than `doubt`,
+    /// where the goal's load is lower. Minus infinity where there is none.
     pub(super) fn certain_lower(&self, goal: &Goal, doubt: f64) -> f64 {
         let trials = self.by_load(goal);
-        let enough = doubt / trials.len() as f64;
+        let highest = trials.iter().rposition(|(_, met)| *met > 0.0).unwrap_or(0);
+        let failed = trials[..highest].iter().filter(|(_, met)| *met == 0.0).count();
+        // Where they fail often, a run of good ones may be luck, which begins anew after each that failed.
+        let runs = if failed as f64 > OFTEN * highest as f64 { 1 + failed } else { 1 };
+        let enough = doubt / runs as f64;
         let met = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load);
         met.filter(|end| are_met(&trials, *end, 0, goal, enough)).fold(f64::NEG_INFINITY, f64::max)
     }

@@ -195,6 +195,8 @@ const BESIDE: i64 = 43_200;
 
 /// What follows within this share of the usual time between nights is the same night again.
 const AGAIN: f64 = 0.1;
+/// Searches that usually follow one another within so many seconds have no nights: records say in whole seconds when they began.
+const NO_NIGHTS: i64 = 60;
 /// The usual time between two nights: so large a share of them is closer. Who searches twice a night has two a night.
 const USUAL: f64 = 0.4;
 
@@ -206,7 +208,8 @@ fn of_one_night(nights: &[Night], left_out: &mut Vec<LeftOutLine>) -> Vec<Night>
     let usual = gaps.get((USUAL * gaps.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(0);
     let is_again = |one: &Night, other: &Night| {
         let commit = |night: &Night| night.labels.get("commit").cloned();
-        ((other.seconds - one.seconds) as f64) < AGAIN * usual as f64 && commit(one) == commit(other)
+        let is_close = ((other.seconds - one.seconds) as f64) < AGAIN * usual as f64;
+        usual >= NO_NIGHTS && is_close && commit(one) == commit(other)
     };
     let mut kept = Vec::with_capacity(nights.len());
     for mut again in nights.chunk_by(is_again).map(<[Night]>::to_vec) {

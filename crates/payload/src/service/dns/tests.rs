@@ -167,6 +167,12 @@ fn a_server_that_asks_others_shows_it() {
     assert_eq!((of(5), of(RECURSION_OFFERED | 5)), (Origin::Own, Origin::OwnOrOthers), "refused");
     let referral = answered(&questions, 9, 0);
     assert_eq!(origin(&referral), Origin::Own, "it names who knows, and did not ask");
+    // That there is no such name is known to who has its zone.
+    let mut denied = referral.clone();
+    denied[FLAGS_AT + 1] |= 3;
+    assert_eq!(origin(&denied), Origin::Others);
+    denied[FLAGS_AT] |= (IS_AUTHORITY >> 8) as u8;
+    assert_eq!(origin(&denied), Origin::Own);
     let itself = Questions::of_itself();
     let of = |flags| itself.origin(&with_record(&itself, flags));
     assert_eq!(
