@@ -54,10 +54,9 @@ struct Failed {
 pub(crate) fn run(words: &[&str], also: &[&str], unsteady: &mut Vec<String>) -> Done {
     let begun = Instant::now();
     let (meet, pure): (Vec<Suite>, Vec<Suite>) = built(words)?.into_iter().partition(Suite::has_its_turn);
-    let this = std::env::current_exe().map_err(|why| format!("this program cannot be found: {why}"))?;
-    let this = this.to_string_lossy();
     let mut commands = vec![[&["cargo", "test", "--locked", "--doc"], words].concat()];
-    commands.extend(also.iter().map(|word| vec![this.as_ref(), word]));
+    // Building the tests may have built this program anew.
+    commands.extend(also.iter().map(|word| vec!["cargo", "xtask", word]));
     let (failures, also_failed) = thread::scope(|scope| {
         let beside = || {
             let mut failures = Failures::default();
