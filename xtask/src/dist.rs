@@ -228,9 +228,21 @@ impl Made {
     }
 }
 
-/// The documents, where their links to one another lead: those at the root, and all of `docs`.
+/// What the documents are: those at the root, all of `docs`, and what these lead to or name to be copied.
+const DOCUMENTS: [&str; 8] = [
+    ":(glob)*.md",
+    ":(glob)LICENSE-*",
+    "docs",
+    ":(glob)experiments/**/README.md",
+    "packaging/ci",
+    "scenarios",
+    "schema",
+    ":(glob)c/trace/*",
+];
+
+/// The documents, where their links to one another lead.
 fn documented(to: &Path) -> Done {
-    let names = said("git", &["ls-files", "-z", "--", ":(glob)*.md", ":(glob)LICENSE-*", "docs"])?;
+    let names = said("git", &[&["ls-files", "-z", "--"], &DOCUMENTS[..]].concat())?;
     for name in names.split_terminator('\0') {
         install(&root().join(name), &to.join(name), "644")?;
     }
@@ -351,4 +363,30 @@ fn said(program: &str, words: &[&str]) -> Result<String, String> {
         return Err(format!("{program} {} failed: {}", words.join(" "), output.status));
     }
     String::from_utf8(output.stdout).map_err(|why| why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_of_the_documents_that_packages_hold_leads_to_what_they_hold() {
+        let names = said("git", &[&["ls-files", "-z", "--"], &DOCUMENTS[..]].concat()).unwrap();
+        let held: Vec<PathBuf> = names.split_terminator('\0').map(|name| root().join(name)).collect();
+        let mut lost = Vec::new();
+        for page in held.iter().filter(|page| page.extension().is_some_and(|kind| kind == "md")) {
+            let text = std::fs::read_to_string(page).unwrap();
+            for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
+                if link.is_empty() || link.contains("://") {
+                    continue;
+                }
+                let leads = page.parent().unwrap().join(link).canonicalize();
+                let is_held = |leads: &PathBuf| held.iter().any(|one| one.starts_with(leads));
+                if !leads.as_ref().is_ok_and(is_held) {
+                    lost.push(format!("{}: {link}", page.display()));
+                }
+            }
+        }
+        assert!(lost.is_empty(), "{lost:#?}");
+    }
 }

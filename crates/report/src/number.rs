@@ -48,7 +48,8 @@ pub(crate) fn high(value: f64) -> String {
     three(in_three(value, f64::ceil))
 }
 
-fn in_three(value: f64, round: fn(f64) -> f64) -> f64 {
+/// To three digits, in one direction.
+pub(crate) fn in_three(value: f64, round: fn(f64) -> f64) -> f64 {
     rounded(value, decimals_of(value, 3), round)
 }
 
@@ -360,6 +361,10 @@ mod tests {
             [low(2.9749), high(2.9711), low(-2.9711), high(-2.9749)].map(|end| plain(&end)),
             ["2.97", "2.98", "\u{2212}2.98", "\u{2212}2.97"]
         );
+        assert_eq!(ends(Some(0.7712), Some(1.0949), three), ["0.771", "1.1"]);
+        assert_eq!(ends(None, Some(-2.9749), three).map(|end| plain(&end)), ["\u{2013}", "\u{2212}2.97"]);
+        // Of many digits half a unit of the last one is not near.
+        assert_eq!([rounded(50.026_686, 4, f64::floor), rounded(1.0005, 4, f64::floor)], [50.0266, 1.0005]);
     }
 
     #[test]

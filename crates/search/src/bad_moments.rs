@@ -207,8 +207,7 @@ fn are_scattered(bad: &[bool]) -> bool {
 mod tests {
     use super::*;
     use crate::{GoalResult, Irregular};
-    use dropline_trial::Disturbance;
-    use dropline_trial::{Ratio, TrialInput};
+    use dropline_trial::{Disturbance, Ratio, TrialInput};
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -167,8 +167,8 @@ fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss(
     assert!(trial.caveats.contains(&down), "{:?} {:?}", trial.caveats, trial.lost_at);
     let places = trial.lost_at.as_ref().unwrap();
     assert_eq!(places.values().sum::<u64>(), trial.lost(), "{places:?}");
-    // What was under way just then was counted nowhere.
-    assert!(places["unexplained"] <= (trial.lost() / 5).max(2), "{places:?}");
+    // What was under way just then was counted nowhere: that is one packet, or its reply, at a thousand a second.
+    assert!(places["unexplained"] <= (trial.lost() / 5).max(1), "{places:?}");
     let missing = trial.intended.unwrap() - trial.forwarded;
     assert!(missing > 0, "packets were not offered, or lost: {places:?} {:?}", trial.refused);
     let is_offered = Some(trial.offered) == trial.intended;

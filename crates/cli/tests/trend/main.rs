@@ -104,6 +104,22 @@ fn an_acknowledged_change_keeps_its_id_and_fails_no_more_and_a_new_one_does() {
 }
 
 #[test]
+fn searches_made_one_after_the_other_in_a_minute_have_no_nights() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("nights")).unwrap();
+    for number in 0..10 {
+        let change = |header: &mut Value| {
+            commit(20)(header);
+            // As records say it of searches that take two thirds of a second each.
+            header["started"] = format!("2026-11-01T02:00:{:02}Z", 2 * number / 3).into();
+        };
+        bench.write(&format!("nights/tried{number}.jsonl"), &night(20 + number, true, change));
+    }
+    let found = json(&bench, &["nights"]);
+    assert_eq!(list(&list(&found, "series")[0], "points").len(), 10, "{found}");
+}
+
+#[test]
 fn searches_that_are_made_again_in_one_night_are_that_night() {
     let bench = Bench::new();
     nights(&bench, "nights", 20, 20);

@@ -234,7 +234,7 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
                 format!("   a difference, but perhaps less than {}", words(line.smallest_effect))
             } else {
                 let (less, more) = (low.abs(), high.abs());
-                let words = |most| number::ends(None, Some(most), &words)[1].clone();
+                let words = |most| words(number::in_three(most, f64::ceil));
                 // Ends that are far from even are told apart: the nearer one is what is possible at all.
                 match less.max(more) > 2.0 * less.min(more) {
                     true => format!("   could be {} less to {} more", words(less), words(more)),

@@ -245,39 +245,35 @@ impl Shown {
         let trials = self.by_load(goal);
         let highest = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load + ROUNDING);
         let highest = highest.fold(f64::NEG_INFINITY, f64::max);
-        let (others, above): (Vec<_>, Vec<_>) = trials.iter().partition(|(load, _)| *load <= highest);
+        let above: Vec<f64> = trials.iter().map(|(load, _)| *load).filter(|load| *load > highest).collect();
         // How often trials fail is known of those that would be counted as well if they had not.
-        let is_left_out = |(load, is_whole): &&(Rate, bool)| {
-            self.is_of_whole && !is_whole && libm::log(load.as_pps()) <= highest
+        let counts = |(load, is_whole): &&(Rate, bool)| {
+            (*is_whole || !self.is_of_whole) && libm::log(load.as_pps()) <= highest
         };
-        let left_out = self.failed.iter().flatten().filter(is_left_out).count();
-        let failed = others.iter().filter(|(_, met)| *met == 0.0).count() - left_out;
-        let others = others.len() - left_out;
+        let failed = self.failed.iter().flatten().filter(counts).count() as f64;
+        let met = trials.iter().filter(|(_, met)| *met > 0.0).count() as f64;
         let enough = doubt / trials.len() as f64;
-        let is_enough = |run: &usize| {
-            all_fail(*run as f64, (failed as f64, others as f64), goal.exceed_at_truth()) <= enough
-        };
-        (1..=above.len()).find(is_enough).map_or(f64::INFINITY, |run| above[run - 1].0)
+        let is_enough =
+            |run: &usize| all_fail(*run as f64, (failed, failed + met), goal.exceed_at_truth()) <= enough;
+        (1..=above.len()).find(is_enough).map_or(f64::INFINITY, |run| above[run - 1])
     }
 
-    /// Where trials fail at any load, and those above all that met the goal make no upper end certain: the load (a logarithm) at which
-    /// one more would help most.
+    /// Where trials above all that met the goal make no upper end certain: the load (a logarithm) at which one more would help most.
     pub(super) fn uncertain_upper(&self, goal: &Goal, doubt: f64) -> Option<f64> {
         let met = self.good.first().map_or(f64::NEG_INFINITY, |(load, ..)| libm::log(load.as_pps()));
         let failed = self.lowest_bad_above(met);
         let is_open = failed.is_finite() && self.certain_upper(goal, doubt).is_infinite();
-        let load = if failed - met > CHECK && met.is_finite() { 0.5 * (met + failed) } else { failed };
-        Some(load).filter(|_| is_open && !self.failed_anywhere().is_empty())
+        let is_far = met.is_finite() && failed - met > CHECK;
+        is_open.then_some(if is_far { 0.5 * (met + failed) } else { failed })
     }
 
     /// The same of a lower end: where no trial so far would have failed, then the highest load that met the goal.
     pub(super) fn uncertain_lower(&self, goal: &Goal, doubt: f64) -> Option<f64> {
         let through = self.through.iter().map(|(_, through)| *through).fold(f64::INFINITY, f64::min);
-        let met = libm::log(self.good.first()?.0.as_pps());
+        let (all_met, met) = (through - 2.0 * ROUNDING, libm::log(self.good.first()?.0.as_pps()));
         let plainly = self.certain_lower(goal, doubt);
-        let load = if plainly < through - 2.0 * ROUNDING { through - 2.0 * ROUNDING } else { met };
-        let is_open = plainly < load + libm::log1p(-goal.width.as_f64()).min(-ROUNDING);
-        Some(load).filter(|_| is_open && !self.failed_anywhere().is_empty())
+        let load = if plainly < all_met { all_met } else { met };
+        (plainly < load + libm::log1p(-goal.width.as_f64()).min(-ROUNDING)).then_some(load)
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
@@ -327,10 +323,10 @@ impl Shown {
     /// where the goal's load is lower. Minus infinity where there is none.
     pub(super) fn certain_lower(&self, goal: &Goal, doubt: f64) -> f64 {
         let trials = self.by_load(goal);
-        let highest = trials.iter().rposition(|(_, met)| *met > 0.0).unwrap_or(0);
-        let failed = trials[..highest].iter().filter(|(_, met)| *met == 0.0).count();
+        let below = trials.iter().rposition(|(_, met)| *met > 0.0).unwrap_or(0);
+        let failed = trials[..below].iter().filter(|(_, met)| *met == 0.0).count();
         // Where they fail often, a run of good ones may be luck, which begins anew after each that failed.
-        let runs = if failed as f64 > OFTEN * highest as f64 { 1 + failed } else { 1 };
+        let runs = if failed as f64 > OFTEN * below as f64 { 1 + failed } else { 1 };
         let enough = doubt / runs as f64;
         let met = trials.iter().filter(|(_, met)| *met > 0.0).map(|(load, _)| *load);
         met.filter(|end| are_met(&trials, *end, 0, goal, enough)).fold(f64::NEG_INFINITY, f64::max)
@@ -623,6 +619,20 @@ mod tests {
         };
         assert_eq!(ends(1), [0, 0, 0, 0, 9004, 9004, 9004, 9004, 9004]);
         assert_eq!(ends(4)[6], 0, "{:?}", ends(4));
+    }
+
+    #[test]
+    fn good_trials_in_a_row_are_a_lower_end_where_few_failed_and_luck_where_many_did() {
+        let goal = Preset::Csit.goals()[0];
+        let end = |failed: u64, met: u64| {
+            let mut shown = Shown::default();
+            (0..failed).for_each(|at| shown.note(&trial(2000 + at, 500, 1000), &goal, range_from(1_000_000)));
+            (0..met).for_each(|at| shown.note(&trial(5000 + at, 0, 1000), &goal, range_from(1_000_000)));
+            libm::exp(shown.certain_lower(&goal, 0.025)).round()
+        };
+        // Half of them would fail: six in a row are luck in 1.6 % of searches.
+        assert_eq!((end(0, 5), end(0, 6), end(2, 6)), (0.0, 5000.0, 5000.0));
+        assert_eq!((end(9, 6), end(9, 8), end(9, 9)), (0.0, 0.0, 5000.0));
     }
 
     #[test]

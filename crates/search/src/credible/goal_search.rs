@@ -393,10 +393,9 @@ impl GoalSearch {
                 possible.ends = (least.min(plainly), most.max(certain.1.min(highest)));
             }
             // A few that met the goal do not bear the lowest load where so many failed it that it may be below all that were tried.
-            let is_borne =
-                shown.bears(goal, min) && (possible.ends.0 > f64::NEG_INFINITY || certain.0 >= min);
-            let is_borne = (is_borne && !fails_anywhere) || plainly >= min;
-            let borne_minimum = Some(min).filter(|_| is_borne);
+            let is_possible = possible.ends.0 > f64::NEG_INFINITY || certain.0 >= min;
+            let is_borne = !fails_anywhere && is_possible && shown.bears(goal, min);
+            let borne_minimum = Some(min).filter(|_| is_borne || plainly >= min);
             let stated = Stated {
                 shown: shown.between(),
                 certain,

@@ -308,15 +308,28 @@ mod tests {
         assert_eq!(times, [0, 16, 32, 48, 64, 80, 96, 99, 100, 101, 109]);
     }
 
-    /// The thread that looks may wait for a CPU between its look and whether that was the last one.
-    #[test]
-    fn the_last_look_is_after_the_last_packet_whenever_it_is_told_to_end() {
+    /// A target that does not read, watched, and who sends to it.
+    struct Watched {
+        target: std::net::UdpSocket,
+        sender: std::net::UdpSocket,
+        to: SocketAddr,
+        counters: Counters,
+        watch: Watch,
+    }
+
+    fn watched() -> Watched {
         let target = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let (from, to) = (sender.local_addr().unwrap(), target.local_addr().unwrap());
         let counters = Counters::open(from.ip(), to);
-        let mut watch =
-            Watch::find(&counters, from, None, Duration::from_millis(1), true).expect("is on this machine");
+        let watch = Watch::find(&counters, from, None, Duration::from_millis(1), true);
+        Watched { target, sender, to, counters, watch: watch.expect("is on this machine") }
+    }
+
+    /// The thread that looks may wait for a CPU between its look and whether that was the last one.
+    #[test]
+    fn the_last_look_is_after_the_last_packet_whenever_it_is_told_to_end() {
+        let Watched { target: _target, sender, to, counters, mut watch } = watched();
         let done = AtomicBool::new(false);
         let meanwhile = |_| {
             if !done.swap(true, Ordering::AcqRel) {
@@ -329,12 +342,7 @@ mod tests {
 
     #[test]
     fn a_target_that_does_not_read_is_seen_to_fill() {
-        let target = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let (from, to) = (sender.local_addr().unwrap(), target.local_addr().unwrap());
-        let counters = Counters::open(from.ip(), to);
-        let mut watch =
-            Watch::find(&counters, from, None, Duration::from_millis(1), true).expect("is on this machine");
+        let Watched { target: _target, sender, to, counters, mut watch } = watched();
         for _ in 0..1000 {
             sender.send_to(&[0; 64], to).unwrap();
         }

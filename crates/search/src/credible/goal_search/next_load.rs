@@ -71,7 +71,10 @@ impl GoalSearch {
             return None;
         }
         let goals = self.goals.iter().zip(&self.views).zip(&self.shown);
-        let open: Vec<_> = goals.filter(|((goal, view), _)| !view.is_settled(goal, self.range)).collect();
+        let is_open = |((goal, view), shown): &((&Goal, &View), &Shown)| {
+            !view.is_settled(goal, self.range) && !shown.failed_anywhere().is_empty()
+        };
+        let open: Vec<_> = goals.filter(is_open).collect();
         let doubt = 0.5 * (1.0 - self.level);
         let upper = || open.iter().find_map(|((goal, _), shown)| shown.uncertain_upper(goal, doubt));
         let lower = || open.iter().find_map(|((goal, _), shown)| shown.uncertain_lower(goal, doubt));
