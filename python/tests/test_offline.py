@@ -52,7 +52,7 @@ def test_a_search_is_explained_by_its_lowest_load_that_lost_packets_and_a_simula
     record = dropline.read(kept)
     assert explained.target == record.target
     lossy = [trial.intended_load_pps for trial in record.trials if trial.lost]
-    assert f"{min(lossy):.0f} pps" in explained.chosen
+    assert f"--load {min(lossy):.0f}pps" in explained.chosen
     assert "packets" in explained.text()
     path = tmp_path / "a.jsonl"
     records[0].save(path)
