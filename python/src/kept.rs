@@ -4,9 +4,11 @@ use crate::raised::raised;
 use dropline_archive::record_file::{parse, read_record};
 use dropline_record::Record as Kept;
 use dropline_report::Style;
+use dropline_table::{Column, Values};
 use dropline_verbs::compare::searches::Searched;
 use dropline_verbs::validity;
 use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
 use std::path::{Path, PathBuf};
 
 /// A measurement as it is kept.
@@ -60,6 +62,26 @@ impl Record {
     /// As one line.
     fn line(&self) -> String {
         dropline_report::line(&self.0)
+    }
+
+    /// The trials as columns: a list each, by its name.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for Column { name, values } in dropline_report::trial_columns(&self.0) {
+            match values {
+                Values::Integers(all) | Values::Times(all) => columns.set_item(name, all)?,
+                Values::Numbers(all) => columns.set_item(name, all)?,
+                Values::Texts(all) => columns.set_item(name, all)?,
+                Values::Truths(all) => columns.set_item(name, all)?,
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The same columns for a program that takes a stream of Arrow.
+    fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let stream = dropline_table::arrow::stream(&dropline_report::trial_columns(&self.0));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// Whether each answer is about the target, and not about what performed the trials.

@@ -330,3 +330,14 @@ def test_importing_it_loads_next_to_nothing_and_searching_nothing_of_others(tmp_
 
 def test_every_name_is_there():
     assert {name for name in dropline.__all__ if getattr(dropline, name) is not None} == set(dropline.__all__) <= set(dir(dropline))
+
+
+def test_one_packet_more_than_was_asked_for_is_a_load_that_was_rounded_up():
+    def bench(load_pps, duration_s):
+        offered = int(load_pps * duration_s) + 1
+        return {"offered": offered, "forwarded": min(offered, int(5e6 * duration_s))}
+
+    trials = dropline.search(bench, goals=[0], max_load=14.88e6).trials
+    assert all(trial.intended == trial.offered for trial in trials)
+    with pytest.raises(dropline.UsageError, match="more than"):
+        dropline.search(lambda load, duration: {"offered": int(load * duration) + 2, "forwarded": 1}, max_load=14.88e6)

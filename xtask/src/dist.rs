@@ -229,12 +229,13 @@ impl Made {
 }
 
 /// What the documents are: those at the root, all of `docs`, and what these lead to or name to be copied.
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     ":(glob)*.md",
     ":(glob)LICENSE-*",
     "docs",
     ":(glob)experiments/**/README.md",
     "packaging/ci",
+    "python/notebooks",
     "scenarios",
     "schema",
     ":(glob)c/trace/*",

@@ -36,7 +36,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
         "dropline-record",
         &["dropline-account", "dropline-printable", "dropline-search", "dropline-stats", "dropline-trial"],
     ),
-    ("dropline-report", &["dropline-printable", "dropline-record"]),
+    ("dropline-report", &["dropline-printable", "dropline-record", "dropline-table"]),
     (
         "dropline-traffic",
         &[
@@ -48,7 +48,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "dropline-trial",
         ],
     ),
-    ("dropline-parquet", &[]),
+    ("dropline-table", &[]),
     ("dropline-trace", &[]),
     ("dropline-wakeup", &["dropline-stats", "dropline-trial"]),
     ("dropline-ctf", &[]),
@@ -80,6 +80,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "dropline-record",
             "dropline-report",
             "dropline-stats",
+            "dropline-table",
             "dropline-trial",
         ],
     ),
@@ -117,7 +118,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "dropline-failure",
             "dropline-http",
             "dropline-openmetrics",
-            "dropline-parquet",
+            "dropline-table",
             "dropline-record",
             "dropline-report",
             "dropline-search",
@@ -181,10 +182,11 @@ const PURE: [&str; 10] =
     ["account", "netrules", "passage", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
-const MAY_BE_UNSAFE: [&str; 6] = [
+const MAY_BE_UNSAFE: [&str; 7] = [
     "crates/fastpath/src/sys",
     "crates/heartbeat/src/sys",
     "crates/jack/src/sys",
+    "crates/table/src/sys",
     "crates/trace/src/sys",
     "crates/traffic/src/sys",
     "crates/wakeup/src/sys",

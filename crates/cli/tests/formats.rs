@@ -1,6 +1,7 @@
 //! What is exported is read by the formats' own programs, and what other programs wrote is imported.
 
 mod command;
+mod readers;
 
 use command::Bench;
 use std::path::Path;
@@ -176,6 +177,53 @@ fn every_text_format_is_written_where_o_says_and_nothing_is_overwritten() {
             "{}",
             again.errors
         );
+    }
+}
+
+/// Each value of the Parquet file of a record, as the CSV has it.
+const SAME: &str = "import csv, sys, pyarrow.parquet\n\
+    table = pyarrow.parquet.read_table(sys.argv[1])\n\
+    rows = list(csv.reader(open(sys.argv[2], newline='')))\n\
+    assert rows[0] == table.column_names, (rows[0], table.column_names)\n\
+    read = {'int64': int, 'double': float, 'string': str, 'bool': lambda cell: cell == 'true'}\n\
+    kinds = [read[str(kind)] for kind in table.schema.types]\n\
+    wanted = [[kind(cell) if cell else None for kind, cell in zip(kinds, row)] for row in rows[1:]]\n\
+    found = [[value or (value if value != '' else None) for value in row.values()] for row in table.to_pylist()]\n\
+    assert found == wanted, (found, wanted)\n\
+    print(len(found), len({str(kind) for kind in table.schema.types}))";
+
+#[test]
+fn a_parquet_file_of_a_record_has_each_value_of_its_csv_in_its_type() {
+    let bench = Bench::new();
+    bench.done(&[
+        "search",
+        "sim:queue",
+        "--seed=1",
+        "--max-trials=5",
+        "--goal=p99<5ms",
+        "-q",
+        "-o",
+        "trials.jsonl",
+    ]);
+    bench.done(&["import", &sample("wrk2.txt"), "-o", "cells.jsonl"]);
+    for (record, kinds) in [("trials.jsonl", 4), ("cells.jsonl", 3)] {
+        for format in ["csv", "parquet"] {
+            bench.done(&["export", record, "--to", format, "-o", format]);
+        }
+        let said = readers::must(
+            readers::python().args(["-c", SAME]).args([bench.path("parquet"), bench.path("csv")]),
+        );
+        let [rows, types] =
+            said.split_whitespace().map(|word| word.parse().unwrap()).collect::<Vec<u64>>()[..]
+        else {
+            panic!("{said}")
+        };
+        assert!(rows >= 5 && types == kinds, "{record}: {said}");
+        let printed = bench.command(&["export", record, "--to", "parquet"]).output().unwrap().stdout;
+        assert_eq!(printed, std::fs::read(bench.path("parquet")).unwrap());
+        for format in ["csv", "parquet"] {
+            std::fs::remove_file(bench.path(format)).unwrap();
+        }
     }
 }
 

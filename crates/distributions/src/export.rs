@@ -4,12 +4,12 @@ use crate::import::{Format, ImportError, Imported, Order, hlog, own_record};
 use crate::openmetrics;
 use dropline_archive::{clock, record_file};
 use dropline_failure::Failure;
-use dropline_printable::{escaped, printable_json};
+use dropline_printable::printable_json;
 use dropline_record::schema::Line;
 use dropline_record::{DistributionLine, Record, TrialLine};
+use dropline_table::{Column, Values};
 use dropline_trial::number_of;
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// The record of imported distributions: a line each.
@@ -64,11 +64,21 @@ impl ExportedFile {
     }
 
     /// A row a trial, or a cell of what was imported.
-    pub fn csv(&self) -> String {
+    fn columns(&self) -> Vec<Column> {
         match self {
-            Self::Record(record) => dropline_report::csv(record),
-            Self::Imported(imported) => cells_csv(imported),
+            Self::Record(record) => dropline_report::trial_columns(record),
+            Self::Imported(imported) => cells(imported),
         }
+    }
+
+    /// Its rows as comma-separated values.
+    pub fn csv(&self) -> String {
+        dropline_report::csv_columns(&self.columns())
+    }
+
+    /// Its rows as a Parquet file.
+    pub fn parquet(&self) -> Vec<u8> {
+        dropline_table::parquet::file(&self.columns())
     }
 
     /// Load, loss, bounds and delays as OpenMetrics.
@@ -169,20 +179,27 @@ fn broken(why: &ImportError) -> Failure {
     Failure::environment(format!("the record is damaged: {why}")).advice("export an intact copy of it")
 }
 
-/// A row a cell: part, lowest and highest value, count; values in nanoseconds.
-fn cells_csv(imported: &[Imported]) -> String {
-    let mut text = String::from("part,low_ns,high_ns,count\n");
+/// A row a cell: part, lowest and highest value, count; values in nanoseconds. What is only known to be long has no highest one.
+fn cells(imported: &[Imported]) -> Vec<Column> {
+    let (mut parts, mut lows, mut highs, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for part in imported {
         let quantum = part.counted.meaning().quantum_ns;
-        let name = escaped(&part.name).replace('"', "\"\"");
-        for (low, high, count) in part.counted.cells() {
-            let _ = writeln!(text, "\"{name}\",{},{},{count}", low as f64 * quantum, high as f64 * quantum);
-        }
-        if let Some(above) = part.counted.above() {
-            let _ = writeln!(text, "\"{name}\",{},,{}", above.from as f64 * quantum, above.count);
+        let above = part.counted.above().map(|above| (above.from, None, above.count));
+        let known = part.counted.cells().map(|(low, high, count)| (low, Some(high), count));
+        for (low, high, count) in known.chain(above) {
+            parts.push(Some(part.name.clone()));
+            lows.push(Some(low as f64 * quantum));
+            highs.push(high.map(|high| high as f64 * quantum));
+            counts.push(i64::try_from(count).ok());
         }
     }
-    text
+    let columns = [
+        ("part", Values::Texts(parts)),
+        ("low_ns", Values::Numbers(lows)),
+        ("high_ns", Values::Numbers(highs)),
+        ("count", Values::Integers(counts)),
+    ];
+    columns.map(|(name, values)| Column { name: name.into(), values }).to_vec()
 }
 
 #[cfg(test)]
@@ -223,7 +240,8 @@ mod tests {
 
     #[test]
     fn csv_keeps_what_is_known_only_to_be_long() {
-        assert_eq!(cells_csv(&[part()]).lines().last(), Some(r#""thread ""0""",200000,,2"#));
+        let held = ExportedFile::Imported(vec![part()]);
+        assert_eq!(held.csv().lines().last(), Some(r#""thread ""0""",200000,,2"#));
         let (_, notes) = ExportedFile::Imported(vec![part()]).hdr_log(false, None).unwrap();
         assert!(
             notes.iter().any(|note| note.contains("no place for 2 events below zero or of unknown length"))

@@ -30,6 +30,7 @@ mod style;
 mod text;
 mod traffic;
 mod trends;
+mod trial_columns;
 mod verdict;
 mod verdict_word;
 
@@ -38,7 +39,7 @@ mod verdict_word;
 pub const MARK: &str = "<!-- drawn by dropline -->";
 
 pub use answer::{line, said};
-pub use csv::{csv, csv_table};
+pub use csv::{csv, csv_columns, csv_table};
 pub use denial::{Denied, denying, disputed, doubted, failed_and_passed};
 pub use html::{
     AskedRecords, COMPARED, Graph, Here, ListPage, ListedRecord, PageHead, TRENDS, compared_html,
@@ -56,4 +57,5 @@ pub use text::{
     added_text, compared_bursts_text, compared_line, compared_searches_text, compared_text, explain_text,
     fit_text, listed_text, pruned_text, reindexed_text, study_text, text, text_many, trends_text,
 };
+pub use trial_columns::trial_columns;
 pub use verdict_word::{denied, standing};

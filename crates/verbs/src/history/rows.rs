@@ -2,8 +2,8 @@
 
 use Kind::{Integer, Number, Text, Time, Truth};
 use dropline_archive::clock;
-use dropline_parquet::Values;
 use dropline_record::{IndexLine, IndexedGoal};
+use dropline_table::{Column as TableColumn, Values, parquet};
 use serde_json::{Map, Value};
 
 /// Names of columns, what each holds, and that of a record and a goal of it.
@@ -95,9 +95,9 @@ pub(super) fn parquet(records: &[IndexLine]) -> Vec<u8> {
             Number => Values::Numbers(column().map(Value::as_f64).collect()),
             Integer => Values::Integers(column().map(Value::as_i64).collect()),
         };
-        dropline_parquet::Column { name, values }
+        TableColumn { name: (*name).into(), values }
     });
-    dropline_parquet::file(&columns.collect::<Vec<_>>())
+    parquet::file(&columns.collect::<Vec<_>>())
 }
 
 fn cell(value: Value) -> String {

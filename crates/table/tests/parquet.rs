@@ -1,6 +1,6 @@
 //! What is written is read by pyarrow and by DuckDB, value by value.
 
-use dropline_parquet::{Column, Values, file};
+use dropline_table::{Column, Values, parquet::file};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -53,7 +53,7 @@ fn table(rows: i64) -> (Vec<Column>, String) {
         ("time", Values::Times((0..rows).map(time).collect())),
         ("truth", Values::Truths((0..rows).map(|row| truths[at(row, 3)]).collect())),
     ];
-    (columns.map(|(name, values)| Column { name, values }).to_vec(), json)
+    (columns.map(|(name, values)| Column { name: name.into(), values }).to_vec(), json)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The values of a column as a page: which are there, then these.
 
-use crate::Values;
-use crate::compact::{Struct, varint};
+use super::compact::{Struct, varint};
+use crate::{Values, bits};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write as _;
 
@@ -31,7 +31,7 @@ impl Page {
             Values::Texts(all) => {
                 body(&all[start..end], |found| found.iter().copied().flat_map(text).collect())
             }
-            Values::Truths(all) => body(&all[start..end], bits),
+            Values::Truths(all) => body(&all[start..end], |found| bits(found.iter().map(|truth| **truth))),
         };
         let mut small = GzEncoder::new(Vec::new(), Compression::default());
         let small = small.write_all(&body).and_then(|()| small.finish()).expect("memory takes it");
@@ -72,12 +72,6 @@ fn text(text: &String) -> Vec<u8> {
     bytes
 }
 
-/// Eight to a byte, the first lowest.
-fn bits(found: &[&bool]) -> Vec<u8> {
-    let byte = |eight: &[&bool]| eight.iter().rev().fold(0, |byte, truth| byte << 1 | u8::from(**truth));
-    found.chunks(8).map(byte).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,9 +79,10 @@ mod tests {
     #[test]
     fn a_page_says_which_values_are_there_before_those_that_are() {
         let all = [Some(true), Some(false), None, None, None, Some(true)];
-        assert_eq!(body(&all, bits), [6, 0, 0, 0, 4, 1, 6, 0, 2, 1, 0b101]);
-        assert_eq!(body(&[None::<bool>], bits), [2, 0, 0, 0, 2, 0]);
-        assert_eq!(bits(&[&true; 9]), [0xff, 1]);
+        let packed = |found: &[&bool]| bits(found.iter().map(|truth| **truth));
+        assert_eq!(body(&all, packed), [6, 0, 0, 0, 4, 1, 6, 0, 2, 1, 0b101]);
+        assert_eq!(body(&[None::<bool>], packed), [2, 0, 0, 0, 2, 0]);
+        assert_eq!(bits([true; 9].into_iter()), [0xff, 1]);
         assert_eq!(text(&"ab".to_owned()), [2, 0, 0, 0, b'a', b'b']);
     }
 }

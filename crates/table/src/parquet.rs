@@ -1,38 +1,12 @@
-//! A table as a Parquet file.
-//!
-//! Owns as much of the [format](https://parquet.apache.org/docs/file-format/) as a flat table needs: columns of one type each, in
-//! which any value may be absent, plain values, pages that gzip made small. Readers of others know all of it. It knows nothing of
-//! ours. Start reading at [`file`].
+//! A table as a Parquet file: as much of the [format](https://parquet.apache.org/docs/file-format/) as a flat table needs, plain
+//! values, pages that gzip made small. Readers of others know all of it.
 
 mod compact;
 mod page;
 
+use crate::{Column, Values, rows};
 use compact::Struct;
 use page::Page;
-
-/// What a column holds, a value or nothing for each row.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Whole numbers.
-    Integers(Vec<Option<i64>>),
-    /// Other numbers.
-    Numbers(Vec<Option<f64>>),
-    /// Text.
-    Texts(Vec<Option<String>>),
-    /// Microseconds since 1970, in UTC.
-    Times(Vec<Option<i64>>),
-    /// Whether something is so.
-    Truths(Vec<Option<bool>>),
-}
-
-/// A column with its name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// What it is called.
-    pub name: &'static str,
-    /// What it holds.
-    pub values: Values,
-}
 
 /// What a file begins and ends with.
 const MAGIC: &[u8] = b"PAR1";
@@ -46,8 +20,7 @@ const CODEC_GZIP: i64 = 2;
 /// # Panics
 /// If the columns are not of one length.
 pub fn file(columns: &[Column]) -> Vec<u8> {
-    let rows = columns.first().map_or(0, |column| column.values.rows());
-    assert!(columns.iter().all(|column| column.values.rows() == rows), "a table has one number of rows");
+    let rows = rows(columns);
     let mut bytes = MAGIC.to_vec();
     let starts = (0..rows).step_by(ROWS_OF_GROUP);
     let groups: Vec<Struct> =
@@ -77,7 +50,7 @@ fn group(columns: &[Column], start: usize, rows: usize, bytes: &mut Vec<u8>) -> 
         let mut about = Struct::default();
         about.i32(1, column.values.kind());
         about.i32s(2, &[page::PLAIN, page::RUNS]);
-        about.texts(3, &[column.name]);
+        about.texts(3, &[&column.name]);
         about.i32(4, CODEC_GZIP);
         about.i64(5, rows as i64);
         about.i64(6, page.plain_bytes);
@@ -110,7 +83,7 @@ impl Column {
         let mut element = Struct::default();
         element.i32(1, self.values.kind());
         element.i32(3, OPTIONAL);
-        element.text(4, self.name);
+        element.text(4, &self.name);
         match &self.values {
             Values::Texts(_) => {
                 element.i32(6, 0);
@@ -130,15 +103,6 @@ impl Column {
 }
 
 impl Values {
-    fn rows(&self) -> usize {
-        match self {
-            Self::Integers(all) | Self::Times(all) => all.len(),
-            Self::Numbers(all) => all.len(),
-            Self::Texts(all) => all.len(),
-            Self::Truths(all) => all.len(),
-        }
-    }
-
     /// The format's number for how they are stored.
     fn kind(&self) -> i64 {
         match self {
@@ -156,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_file_begins_and_ends_with_its_mark_and_says_how_long_its_last_part_is() {
-        let column = Column { name: "a", values: Values::Integers(vec![Some(1), None]) };
+        let column = Column { name: "a".into(), values: Values::Integers(vec![Some(1), None]) };
         for columns in [vec![], vec![column]] {
             let file = file(&columns);
             assert!(file.starts_with(MAGIC) && file.ends_with(MAGIC));
@@ -168,7 +132,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "one number of rows")]
     fn columns_of_different_lengths_are_not_a_table() {
-        let of = |rows| Column { name: "a", values: Values::Integers(vec![None; rows]) };
+        let of = |rows| Column { name: "a".into(), values: Values::Integers(vec![None; rows]) };
         file(&[of(1), of(2)]);
     }
 }
