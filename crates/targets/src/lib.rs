@@ -32,7 +32,7 @@ use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
 use dropline_trial::quantities::WrittenLoad;
-use dropline_trial::{LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
+use dropline_trial::{AskedBefore, LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -207,6 +207,16 @@ impl Target {
     /// Whether all that are sent to it are counted at the target, whoever sent them: several generators cannot tell theirs apart.
     pub fn is_counted_there(&self) -> bool {
         self.host().is_some_and(|host| matches!(host.sent, Sent::Packets { counted_there: true, .. }))
+    }
+
+    /// The turn of the first request of a measurement by so many generators, where what is asked follows from turns.
+    pub fn first_turn(&self, generators: u64, before: AskedBefore) -> u64 {
+        match &self.kind {
+            Kind::Service(named) => named
+                .service()
+                .map_or(0, |service| dropline_traffic::first_turn(&service, generators, before)),
+            _ => 0,
+        }
     }
 
     /// The address that its packets go to, where packets of ours are sent to one.

@@ -255,6 +255,7 @@ impl Performer {
             return;
         };
         let load = session.share.of(Rate::from_millipps(arm.load_millipps));
+        session.share.begin_at(arm.first_turn);
         let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
         if session.consented.is_some() && self.shared.lease.is_disagreed() {
             // It is asked for anew by whoever opens it again.
