@@ -34,7 +34,7 @@ mod waiting;
 pub mod wakeups;
 
 pub use agent::{Agent, AgentCounts, AgentState, CommonStart};
-pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Lane, Pace, Share, Think};
+pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, OwnPlaces, Pace, Share, Think};
 pub use arrival_fidelity::{ArrivalFidelity, Departed, Fidelity, Observed, SampledLateness, Spaced, Thought};
 pub use caveat::Caveat;
 pub use cycles::Cycles;

@@ -13,7 +13,7 @@ use crate::packet::attribution::salt;
 use dropline_payload::service::pattern::NEVER_TWICE;
 use dropline_payload::service::permutation::Permutation;
 use dropline_payload::service::{Request, Service, latest};
-use dropline_trial::{Arrival, AskedBefore, Lane, MOST_STREAMS, Share, Turns};
+use dropline_trial::{Arrival, AskedBefore, MOST_STREAMS, OwnPlaces, Share, Turns};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What one measurer asks of a service, trial after trial.
@@ -86,8 +86,8 @@ impl Asking {
 
     /// Of a trial's packets, or of those after its drain.
     pub(crate) fn requests<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
-        let lane = self.share.as_ref().map_or(Lane::ALONE, Share::lane);
-        let streams = lane.round.saturating_mul(spread.streams() as u64);
+        let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::places);
+        let streams = places.round.saturating_mul(spread.streams() as u64);
         let until_a_stream_asks_again = self
             .service
             .turns()
@@ -99,7 +99,7 @@ impl Asking {
             order: self.order,
             origin: self.origin,
             first: self.first,
-            lane,
+            places,
             spread,
             shifts_after: until_a_stream_asks_again.unwrap_or(u64::MAX),
         }
@@ -117,11 +117,11 @@ impl Asking {
 
     /// Behind so many others of the same generator. What is not listed has turns there that no trial has.
     fn before_trials<'a>(&'a self, number: u64, behind: u64, spread: &'a Spread) -> Requests<'a> {
-        let lane = self.share.as_ref().map_or(Lane::ALONE, Share::even_lane);
+        let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::even_places);
         let counts = self.service.counts() || self.service.never_repeats();
-        let behind = if counts { behind.saturating_mul(lane.round) } else { 0 };
+        let behind = if counts { behind.saturating_mul(places.round) } else { 0 };
         let first = Request { number, turn: self.probed_from + behind };
-        Requests { first, lane, ..self.requests(spread) }
+        Requests { first, places, ..self.requests(spread) }
     }
 
     /// The next trial begins: no number of the one before is used again.
@@ -137,8 +137,8 @@ impl Asking {
 
     /// The turns that packets of the trial had, where what is asked follows from them.
     pub(crate) fn turns(&self) -> Option<Turns> {
-        let lane = self.share.as_ref().map_or(Lane::ALONE, Share::lane);
-        let turn = |index| self.first.turn.wrapping_add(lane.place(index));
+        let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::places);
+        let turn = |index| self.first.turn.wrapping_add(places.place(index));
         let last = self.asked.checked_sub(1).filter(|_| self.service.has_turns())?;
         Some(Turns { first: turn(0), last: turn(last) })
     }
@@ -162,7 +162,7 @@ pub(crate) struct Requests<'a> {
     origin: u64,
     first: Request,
     /// Which turns are its own.
-    lane: Lane,
+    places: OwnPlaces,
     spread: &'a Spread,
     /// After so many packets each stream would ask the same as before: then another one has the turn.
     shifts_after: u64,
@@ -195,7 +195,7 @@ impl Requests<'_> {
     }
 
     fn of(&self, index: u64) -> Request {
-        let turn = self.first.turn.wrapping_add(self.lane.place(index));
+        let turn = self.first.turn.wrapping_add(self.places.place(index));
         let order = self.order.of_stream(index % self.streams());
         let number = order.of(self.first.number + index / self.streams());
         Request { number, turn: turn.wrapping_add(turn / self.shifts_after) }

@@ -26,7 +26,7 @@ pub struct Share {
 
 /// Which places in a row of all are one generator's: so many one after the other, and again a round later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lane {
+pub struct OwnPlaces {
     /// The first.
     begin: u64,
     /// Of each round.
@@ -35,7 +35,7 @@ pub struct Lane {
     pub round: u64,
 }
 
-impl Lane {
+impl OwnPlaces {
     /// Of a generator that is alone.
     pub const ALONE: Self = Self { begin: 0, own: 1, round: 1 };
 
@@ -74,14 +74,14 @@ impl Share {
 
     /// The places of its packets among those of all: to the packet, where generators have turns; where chance says whose a packet is,
     /// so that each has its own.
-    pub fn lane(&self) -> Lane {
+    pub fn places(&self) -> OwnPlaces {
         let (begin, end) = self.place();
-        Lane { begin, own: end - begin, round: self.length() }
+        OwnPlaces { begin, own: end - begin, round: self.length() }
     }
 
     /// The same where all send as many, as before the first trial.
-    pub fn even_lane(&self) -> Lane {
-        Lane { begin: self.index as u64, own: 1, round: self.ends.len() as u64 }
+    pub fn even_places(&self) -> OwnPlaces {
+        OwnPlaces { begin: self.index as u64, own: 1, round: self.ends.len() as u64 }
     }
 
     /// Says what all offer together in the next trial; returns what this one does. The shares add up to the load exactly.
@@ -255,9 +255,9 @@ mod tests {
             let all: Vec<u64> = Arrival::constant().departures(whole, 9).collect();
             let mut seen = vec![false; all.len()];
             for (index, own) in each(&Arrival::constant(), whole, &shares).iter().enumerate() {
-                let lane = Share::new(index, &shares).unwrap().lane();
+                let places = Share::new(index, &shares).unwrap().places();
                 for (rank, due) in (0..).zip(own) {
-                    let place = usize::try_from(lane.place(rank)).unwrap();
+                    let place = usize::try_from(places.place(rank)).unwrap();
                     assert_eq!(all[place], *due, "{shares:?}");
                     assert!(!std::mem::replace(&mut seen[place], true));
                 }
