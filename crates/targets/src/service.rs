@@ -350,6 +350,14 @@ mod tests {
     }
 
     #[test]
+    fn the_doctor_knows_a_request_of_every_protocol_but_its_users_own() {
+        let asked: Vec<&str> = first_requests().iter().map(|service| service.protocol().scheme).collect();
+        let all: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.scheme).collect();
+        assert_eq!(all[all.len() - 1], template::PROTOCOL.scheme);
+        assert_eq!(asked, all[..all.len() - 1], "each has its line in first_requests, in their order");
+    }
+
+    #[test]
     fn a_service_without_a_port_is_asked_at_its_usual_one() {
         for (word, port) in [
             ("dns://127.0.0.1", 53),

@@ -303,6 +303,19 @@ fn agents_ask_what_one_generator_would_and_none_what_another_does() {
 
 #[test]
 #[ignore = "needs nats-server: make test-fleet"]
+fn interfaces_of_one_host_are_not_shared_by_agents_and_no_flag_is_blamed_that_nobody_gave() {
+    let bench = Bench::new();
+    let by = |on: &str| bench.run(&["trial", "link:near0,far0", "--load=1kpps", "--duration=1s", "--on", on]);
+    let several = by("local:2");
+    assert_eq!(several.code, Some(2), "{}", several.errors);
+    assert!(several.errors.contains("interfaces of one host"), "{}", several.errors);
+    for refused in [several, by("local:1")] {
+        assert!(refused.code != Some(0) && !refused.errors.contains("--cpus"), "{}", refused.errors);
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
 fn a_search_by_agents_is_resumed_by_the_same_agents_alone_and_compared_as_theirs() {
     let bench = Bench::new();
     let search =
