@@ -130,7 +130,6 @@ fn of_traffic(traffic: &TrafficArgs, choices: Choices) -> Option<&'static str> {
         ("--packet", Choices::Packets, traffic.packet.is_some()),
         ("--frame", Choices::Packets, traffic.frame.is_some()),
         ("--streams", Choices::Packets, traffic.streams.is_some()),
-        ("--directions", Choices::Packets, traffic.directions.is_some()),
         ("--drain", Choices::Wait, traffic.measured.drain.is_some()),
         ("--send", Choices::Moved, moving.send != SendMeans::Auto),
         ("--receive", Choices::Moved, moving.receive != ReceiveMeans::Auto),

@@ -113,7 +113,7 @@ pub enum Choices {
     Nothing,
     /// How long is waited for what is under way.
     Wait,
-    /// How long packets are, in which streams and directions: whoever performs the trials is told.
+    /// How long packets are, and in which streams: whoever performs the trials is told.
     Packets,
     /// Also how they are moved: they are ours.
     Moved,
