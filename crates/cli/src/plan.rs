@@ -5,7 +5,7 @@ mod comparison;
 use crate::args::{FleetArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Limits, Preset};
-use dropline_targets::{Target, with_payload};
+use dropline_targets::{Choices, Target, with_payload};
 use dropline_traffic::{Means, Moving, Priority, ReceiveMeans, SendMeans, Sources, Targets, read_addresses};
 use dropline_trial::{
     Arrival, Drain, MOST_STREAMS, Packet, PacketError, PacketTimes, Part, Rate, TrafficProfile, TrialInput,
@@ -87,7 +87,12 @@ pub(crate) fn with_streams(
 /// The target of a word, with what flags say of it.
 pub(crate) fn target(word: &str, traffic: &TrafficArgs) -> Result<Target, Failure> {
     let word = with_payload(word, traffic.payload.as_deref(), traffic.reply.as_deref())?;
-    Target::parse(&Target::with_deadline(&word, traffic.deadline.as_deref(), traffic.tool.as_deref())?)
+    let word = Target::with_deadline(&word, traffic.deadline.as_deref(), traffic.tool.as_deref())?;
+    let target = Target::parse(&word)?;
+    match of_traffic(traffic, target.choices()) {
+        Some(flag) => Err(target.no_choice(flag)),
+        None => Ok(target),
+    }
 }
 
 /// The target that is named, if it may be measured: asked before anything is sent, measured or started.
@@ -98,11 +103,6 @@ fn allowed(word: Option<&str>, traffic: &TrafficArgs, fleet: &FleetArgs) -> Resu
     if let Some(flag) = of_packets(traffic).filter(|_| !target.is_udp()) {
         let why = format!("{flag} is for udp:// targets: {target} is sent no packets of ours");
         return Err(Failure::usage(why));
-    }
-    if let Some(flag) = of_traffic(traffic).filter(|_| !target.is_of_packets()) {
-        let why =
-            format!("{flag} means nothing to {target}: a tool sends its requests, by connections of its own");
-        return Err(Failure::usage(why).advice(format!("leave {flag} out")));
     }
     let moving = moving(traffic)?;
     if fleet.on.as_ref().is_none_or(|on| on.starts_with("local:")) {
@@ -123,23 +123,22 @@ fn of_packets(traffic: &TrafficArgs) -> Option<&'static str> {
     given.into_iter().find_map(|(flag, given)| given.then_some(flag))
 }
 
-/// A flag that was given and means something only where packets are sent, by whomever.
-fn of_traffic(traffic: &TrafficArgs) -> Option<&'static str> {
+/// A flag that was given and says more of the traffic than can be chosen.
+fn of_traffic(traffic: &TrafficArgs, choices: Choices) -> Option<&'static str> {
     let moving = &traffic.moving;
     let given = [
-        ("--packet", traffic.packet.is_some()),
-        ("--frame", traffic.frame.is_some()),
-        ("--streams", traffic.streams.is_some()),
-        ("--directions", traffic.directions.is_some()),
-        ("--drain", traffic.measured.drain.is_some()),
-        ("--send", moving.send != SendMeans::Auto),
-        ("--receive", moving.receive != ReceiveMeans::Auto),
-        ("--senders", moving.senders != 1),
-        ("--receivers", moving.receivers != 1),
-        ("--cpus", moving.cpus != "auto"),
-        ("--ordinary-priority", moving.ordinary_priority),
+        ("--packet", Choices::Packets, traffic.packet.is_some()),
+        ("--frame", Choices::Packets, traffic.frame.is_some()),
+        ("--streams", Choices::Packets, traffic.streams.is_some()),
+        ("--drain", Choices::Wait, traffic.measured.drain.is_some()),
+        ("--send", Choices::Moved, moving.send != SendMeans::Auto),
+        ("--receive", Choices::Moved, moving.receive != ReceiveMeans::Auto),
+        ("--senders", Choices::Moved, moving.senders != 1),
+        ("--receivers", Choices::Moved, moving.receivers != 1),
+        ("--cpus", Choices::Moved, moving.cpus != "auto"),
+        ("--ordinary-priority", Choices::Moved, moving.ordinary_priority),
     ];
-    given.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    given.into_iter().find_map(|(flag, needs, given)| (given && choices < needs).then_some(flag))
 }
 
 /// One trial.

@@ -298,6 +298,57 @@ fn a_scenario_without_a_target_is_told_to_name_one() {
     }
 }
 
+/// A flag that does nothing is not taken: who gives it believes that it does.
+#[test]
+fn a_flag_of_packets_is_refused_by_name_where_none_of_ours_are_sent_and_what_the_target_has_for_it_is_named()
+{
+    let bench = Bench::new();
+    let moved: [&[&str]; 6] = [
+        &["--send=gso"],
+        &["--receive=spin"],
+        &["--senders=2"],
+        &["--receivers=2"],
+        &["--cpus=0/1"],
+        &["--ordinary-priority"],
+    ];
+    let packets: [&[&str]; 3] = [&["--packet=100B"], &["--frame=64"], &["--streams=4"]];
+    let wait: [&[&str]; 1] = [&["--drain=1s"]];
+    let all = [&moved[..], &packets, &wait].concat();
+    let but_wait = [&moved[..], &packets].concat();
+    for (target, refused) in [
+        ("wakeup:", &all[..]),
+        ("jack:", &all),
+        ("flowgraph:futuresdr?samples=10", &but_wait),
+        ("heartbeat://127.0.0.1:9", &but_wait),
+        ("exec:true", &moved),
+        ("sim:hard", &moved),
+        ("replay:x.jsonl", &moved),
+    ] {
+        for words in refused {
+            let flag = words[0].split('=').next().unwrap();
+            let ended = bench.run(&[&["trial", target, "--load=1kHz", "--duration=100ms"], *words].concat());
+            assert_eq!(ended.code, Some(2), "{target} {words:?}: {}", ended.errors);
+            assert!(ended.errors.contains(&format!("{flag} means nothing to {target}")), "{}", ended.errors);
+        }
+    }
+    let instead = |target: &str, flag: &str| {
+        bench.run(&["trial", target, "--load=1kHz", "--duration=100ms", flag]).errors
+    };
+    assert!(instead("wakeup:", "--cpus=0/1").contains("wakeup:?cpus=0,1"));
+    assert!(instead("wakeup:", "--ordinary-priority").contains("wakeup:?policy=other"));
+    assert!(instead("jack:", "--ordinary-priority").contains("jack:?realtime=no"));
+    for (target, said) in [
+        ("wakeup:", "is sent no packets of ours"),
+        ("sim:hard", "is sent no packets of ours"),
+        ("link:a,b", "is sent frames of ours"),
+        ("ntp://127.0.0.1", "has requests of its own"),
+    ] {
+        for flag in ["--payload=hex:00", "--reply=any"] {
+            assert!(instead(target, flag).contains(&format!("{target} {said}")), "{target} {flag}");
+        }
+    }
+}
+
 #[test]
 fn a_scenario_with_an_unknown_key_shows_its_line() {
     let bench = Bench::new();

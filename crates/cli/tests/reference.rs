@@ -1,4 +1,4 @@
-//! The pages below docs/reference and docs/how-to say what the program says.
+//! The pages below docs/reference, docs/how-to and docs/explanation say what the program says.
 //!
 //! What stands between `<!-- made: NAME -->` and `<!-- end -->` is made from the program's own tables. After a change
 //! to a flag, a table or the schema: `DROPLINE_BLESS=1 cargo test -p dropline --test reference`, and look at the diff.
@@ -6,6 +6,7 @@
 mod command;
 
 use command::Bench;
+use dropline_targets::{IN_TABLES, PARAMETERS, Parameter};
 use dropline_trial::caveat::{DISTURBING, INVALIDATING, OF_SEARCH};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -228,7 +229,21 @@ fn codes(all: impl IntoIterator<Item = &'static str>) -> String {
     all.into_iter().map(|code| format!("`{code}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// The parameters of a closed set: what each may be, and is where nobody says.
+fn parameters(prefix: &str) -> String {
+    let (_, set) = PARAMETERS.iter().find(|(known, _)| *known == prefix).expect("a set of parameters");
+    let mut table = "| parameter | values | default | meaning |\n|---|---|---|---|\n".to_owned();
+    for Parameter { name, values, default, about } in *set {
+        let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+        writeln!(table, "| `{name}` | {} | {default} | {} |", cell(values), cell(about)).unwrap();
+    }
+    table.trim_end().to_owned()
+}
+
 fn made(name: &str) -> String {
+    if let Some(prefix) = name.strip_prefix("parameters of ") {
+        return parameters(prefix);
+    }
     match name {
         "verbs" => verbs(),
         "record" => record(),
@@ -260,11 +275,14 @@ fn anew(page: &str) -> String {
 #[test]
 fn the_reference_says_what_the_program_says() {
     let mut seen = 0;
-    let pages = ["docs/reference", "docs/how-to"].map(|place| std::fs::read_dir(root().join(place)).unwrap());
+    let mut tables = PARAMETERS.to_vec();
+    let pages = ["docs/reference", "docs/how-to", "docs/explanation"]
+        .map(|place| std::fs::read_dir(root().join(place)).unwrap());
     for entry in pages.into_iter().flatten() {
         let path = entry.unwrap().path();
         let page = std::fs::read_to_string(&path).unwrap();
         seen += page.matches("<!-- made: ").count();
+        tables.retain(|(prefix, _)| !page.contains(&format!("<!-- made: parameters of {prefix} -->")));
         let anew = anew(&page);
         if std::env::var_os("DROPLINE_BLESS").is_some() {
             std::fs::write(&path, anew).unwrap();
@@ -278,6 +296,21 @@ fn the_reference_says_what_the_program_says() {
         }
     }
     assert!(seen >= 8, "only {seen} parts are made: the check reads nothing");
+    assert!(tables.is_empty(), "no page has the table of {tables:?}");
+}
+
+#[test]
+fn every_parameter_of_a_target_stands_in_a_table() {
+    for (page, names) in IN_TABLES {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let cells: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()).collect();
+        for name in names {
+            let is_it = |word: &str| word.split('=').next() == Some(name);
+            let stands = cells.iter().any(|cell| cell.split('`').any(is_it));
+            assert!(stands, "{page} has no row for {name}=");
+        }
+    }
 }
 
 /// The fields that a part of a page says are always there, and parts by which what they hold is described.

@@ -6,6 +6,7 @@ mod command;
 
 use command::Bench;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::net::UdpSocket;
 
 /// A DNS server of a few lines: each question is answered, every tenth by a refusal. What else comes is dropped, as real
@@ -286,6 +287,73 @@ fn a_search_is_not_resumed_with_another_file_of_questions_or_payloads() {
         std::fs::write(bench.path("old.jsonl"), [&header[..at], &header[end..]].concat()).unwrap();
         let old = bench.run(&["search", "--resume", "old.jsonl", "--max-trials=2", "-q"]);
         assert_eq!(old.errors.contains("other contents of"), target.starts_with("udp"), "{}", old.errors);
+    }
+}
+
+/// The first label of each name that a DNS server was asked for, in the order of the queries, since this was taken last.
+fn dns_server_that_remembers() -> (u16, impl Fn() -> Vec<String>) {
+    let asked = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = std::sync::Arc::clone(&asked);
+    let port = dns_server_that(move |reply| {
+        let label = &reply[13..][..usize::from(reply[12])];
+        heard.lock().unwrap().push(String::from_utf8(label.to_vec()).unwrap());
+        reply[3] = 0;
+    });
+    (port, move || std::mem::take(&mut *asked.lock().unwrap()))
+}
+
+/// The names that a record's trials asked for, by its own word.
+fn of_record(lines: &str) -> BTreeSet<String> {
+    let trials = lines.lines().filter(|line| line.contains("\"turns\""));
+    let names = trials.flat_map(|line| {
+        let turns = &serde_json::from_str::<Value>(line).unwrap()["turns"];
+        let [first, last] = ["first", "last"].map(|key| turns[key].as_u64().unwrap());
+        first..=last
+    });
+    names.map(|turn| format!("h{turn}")).collect()
+}
+
+#[test]
+fn a_name_that_is_never_asked_for_twice_is_not_by_any_measurement_and_the_record_says_which_were() {
+    let bench = Bench::new();
+    let (port, asked) = dns_server_that_remembers();
+    let target = format!("dns://127.0.0.1:{port}?names=h{{}}.example.org");
+    let mut all = Vec::new();
+    for record in ["a.jsonl", "b.jsonl"] {
+        let words = ["trial", &target, "--load=500pps", "--duration=400ms", "--seed=7", "-q", "-o", record];
+        bench.run(&words);
+        let now = asked();
+        let (names, of_trial) =
+            (now.iter().cloned().collect::<BTreeSet<_>>(), of_record(&bench.read(record)));
+        assert!(of_trial.len() == 200 && of_trial.is_subset(&names), "{} of {}", of_trial.len(), names.len());
+        let before = &now[..now.len() - 200];
+        assert!(!before.is_empty() && before.iter().all(|name| !of_trial.contains(name)), "{before:?}");
+        all.extend(now);
+    }
+    let search =
+        ["search", &target, "--goal=0,trial=200ms,initial=200ms", "--min-load=200pps", "--max-load=400pps"];
+    bench.run(&[&search[..], &["--warm-up=0s", "-q", "-o", "c.jsonl", "--max-trials=2"]].concat());
+    bench.run(&["search", "--resume", "c.jsonl", "--max-trials=4", "-q"]);
+    let (now, trials) = (asked(), of_record(&bench.read("c.jsonl")));
+    assert_eq!(bench.read("c.jsonl").matches("\"turns\"").count(), 4);
+    assert!(trials.is_subset(&now.iter().cloned().collect()), "{} in {}", trials.len(), now.len());
+    all.extend(now);
+    let names: BTreeSet<&String> = all.iter().collect();
+    assert_eq!(names.len(), all.len(), "by trials, by probes, by a search and by its rest");
+    assert!(names.iter().all(|name| name.len() == 14), "a label has 63 octets at most, and these have 14");
+}
+
+#[test]
+fn a_set_of_names_keeps_its_size_and_begins_with_its_first_in_each_measurement() {
+    let bench = Bench::new();
+    let (port, asked) = dns_server_that_remembers();
+    let target = format!("dns://127.0.0.1:{port}?names=h{{10..59}}.example.org");
+    for _ in 0..2 {
+        bench.run(&["trial", &target, "--load=500pps", "--duration=400ms", "--streams=1", "-q", "-o", "-"]);
+        let now = asked();
+        let trial: Vec<&str> = now[now.len() - 200..].iter().map(String::as_str).collect();
+        let listed: Vec<String> = (0..200).map(|turn| format!("h{}", 10 + turn % 50)).collect();
+        assert_eq!(trial, listed);
     }
 }
 

@@ -307,6 +307,7 @@ impl Elsewhere for Fleet {
             session,
             agents: agents.collect(),
             next: opening.first_trial,
+            next_turn: target.first_turn(shares.len() as u64, opening.asked_before),
             attempts: 0,
             profile: profile.clone(),
             is_counted_there: target.is_counted_there(),
@@ -457,6 +458,8 @@ struct Coordinator {
     agents: Vec<AgentOf>,
     /// Number of the next trial.
     next: u64,
+    /// The turn of its first request.
+    next_turn: u64,
     /// How often agents were armed.
     attempts: u64,
     profile: TrafficProfile,
@@ -744,6 +747,7 @@ impl Measurer for Coordinator {
             attempt: 0,
             load_millipps: input.load.as_millipps(),
             duration_ns: u64::try_from(input.duration.as_nanos()).unwrap_or(u64::MAX),
+            first_turn: self.next_turn,
         };
         let (offsets, before) = self.armed(&mut arm)?;
         let ahead = AHEAD + Duration::from_micros(200) * u32::try_from(self.agents.len()).unwrap_or(0);
@@ -753,6 +757,8 @@ impl Measurer for Coordinator {
         self.bus.say(wire::GO, &Go { session: self.session.clone(), attempt: arm.attempt, at })?;
         let said = now_utc();
         self.next += 1;
+        // Whatever becomes of it, it asked for no more than that.
+        self.next_turn = arm.first_turn.saturating_add(at_most(input));
         let mut performed = self.collect(arm.attempt, input)?;
         if let Some(led) = self.renewed.lock().unwrap_or_else(PoisonError::into_inner).led.take() {
             return Err(led);
@@ -761,6 +767,10 @@ impl Measurer for Coordinator {
             self.observers.name_places(&mut performed);
         }
         let mut trial = Trial::merged(number, input, self.profile.trial_seed(number), &performed);
+        let is_whole = |one: &Performed| one.state == AgentState::Whole && one.trial.is_some();
+        if performed.iter().all(is_whole) {
+            self.next_turn = trial.turns.map_or(arm.first_turn, |turns| turns.last.saturating_add(1));
+        }
         if self.observers.is_any() {
             let after = self.bus.runtime().block_on(self.observers.look_after(&self.bus));
             let is_ipv4 = self.is_ipv4;
@@ -785,6 +795,11 @@ impl Measurer for Coordinator {
         self.say_start(&mut trial, &performed, &offsets, said);
         Ok(trial)
     }
+}
+
+/// More turns than a trial has, however its packets fall on agents by chance.
+fn at_most(input: TrialInput) -> u64 {
+    (2.0 * input.load.as_pps() * input.duration.as_secs_f64()) as u64 + 1000
 }
 
 impl Coordinator {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Version of these messages; another major one is refused.
-pub(crate) const SCHEMA: &str = "dropline-fleet/4";
+pub(crate) const SCHEMA: &str = "dropline-fleet/5";
 
 /// Asked of all: who is there?
 pub(crate) const WHO: &str = "fleet.who";
@@ -203,6 +203,8 @@ pub(crate) struct Arm {
     /// The load of all, in millipackets a second.
     pub(crate) load_millipps: u64,
     pub(crate) duration_ns: u64,
+    /// The turn of the first request of all.
+    pub(crate) first_turn: u64,
 }
 
 /// What an agent answers: what was asked for, or why not.

@@ -184,6 +184,21 @@ impl Service {
         }
     }
 
+    /// Whether it is asked something else with each turn, however many there are: a number that is never used twice.
+    pub fn never_repeats(&self) -> bool {
+        match self {
+            Self::Dns(questions) => questions.turns().is_none(),
+            Self::Memcached(requests) => requests.turns().is_none(),
+            Self::Own(template) => template.counts_for_ever(),
+            Self::Ntp | Self::Stun | Self::Stamp => false,
+        }
+    }
+
+    /// Whether what it is asked follows from the turn.
+    pub fn has_turns(&self) -> bool {
+        self.counts() || self.never_repeats() || self.turns().is_some_and(|turns| turns > 1)
+    }
+
     /// Appends a request. Who states its time asks the clock, in ns since 1970.
     pub fn write(&self, request: Request, clock: fn() -> u64, bytes: &mut Vec<u8>) {
         match self {

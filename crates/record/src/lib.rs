@@ -80,7 +80,7 @@ pub use trends::{
     ChangeLine, ConfirmationLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SILENT, SegmentLine,
     SeriesLine, Trends,
 };
-pub use trial_line::{BURST, BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
+pub use trial_line::{BURST, BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine, TurnsLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
 pub use words::{

@@ -9,7 +9,7 @@ use crate::{
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{
-    Caveat, CommonStart, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput,
+    Caveat, CommonStart, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput, Turns,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,10 @@ pub struct TrialLine {
     pub intended: Option<Count>,
     /// Packets that left.
     pub offered: Count,
+    /// The turns that requests had, where what a service is asked follows from them: `{}` of a name or a key, and `{counter:8}`, are
+    /// the turn itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<TurnsLine>,
     /// Packets that came back in time, each counted once.
     pub forwarded: Count,
     /// max(0, offered − forwarded − generator_lost).
@@ -193,6 +197,27 @@ pub struct PacketsLine {
     pub identity: String,
 }
 
+/// Which turns the requests of a trial had: from one trial to the next they ascend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnsLine {
+    /// Of the first request.
+    pub first: Count,
+    /// The highest. Of agents with random arrivals not every one between is somebody's.
+    pub last: Count,
+}
+
+impl From<Turns> for TurnsLine {
+    fn from(Turns { first, last }: Turns) -> Self {
+        Self { first: Count(first), last: Count(last) }
+    }
+}
+
+impl TurnsLine {
+    fn turns(self) -> Turns {
+        Turns { first: self.first.0, last: self.last.0 }
+    }
+}
+
 /// The bounds of one goal after a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BoundsLine {
@@ -236,6 +261,7 @@ impl TrialLine {
             seed: trial.seed,
             intended: count(trial.intended),
             offered: Count(trial.offered),
+            turns: trial.turns.map(TurnsLine::from),
             forwarded: Count(trial.forwarded),
             lost: Count(trial.lost()),
             duplicated: count(trial.duplicated),
@@ -333,6 +359,7 @@ impl TrialLine {
             seed: self.seed,
             intended: self.intended.map(|count| count.0),
             offered: self.offered.0,
+            turns: self.turns.map(TurnsLine::turns),
             forwarded: self.forwarded.0,
             duplicated: self.duplicated.map(|count| count.0),
             reordered: self.reordered.map(|count| count.0),

@@ -13,7 +13,7 @@ pub(crate) mod kind;
 mod lttng;
 mod program;
 pub mod recorded;
-mod settings;
+pub(crate) mod settings;
 pub mod summary;
 
 pub use collector::{Collected, Collector};

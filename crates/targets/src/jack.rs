@@ -1,7 +1,7 @@
 //! `jack:` targets: an audio server's cycle, and how late its client is called.
 
 use super::{Kind, Opened, Opening, Scheme};
-use crate::parameters::{parameters, unknown};
+use crate::parameters::{Parameter, names, parameters, unknown};
 use dropline_archive::temporary::Scratch;
 use dropline_failure::Failure;
 use dropline_jack::{JackError, JackMeasurer, JackSettings, running};
@@ -9,7 +9,18 @@ use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput}
 use std::path::Path;
 use std::sync::Arc;
 
-const NAMES: [&str; 5] = ["period", "priority", "rate", "realtime", "server"];
+pub(super) static PARAMETERS: [Parameter; 5] = [
+    Parameter::new("period", "1 to 8192", "32", "frames of a cycle, in a trial without `--load`"),
+    Parameter::new("rate", "1 to 384000", "48000", "frames a second"),
+    Parameter::new("priority", "1 to 98", "80", "the server's real-time priority, where it is allowed"),
+    Parameter::new("realtime", "`yes`, `no`", "yes", "`no` leaves it without real-time priority"),
+    Parameter::new(
+        "server",
+        "a name, as `default`",
+        "",
+        "joins the server of this name that runs already, with its own period, rate and priority; without it one is started",
+    ),
+];
 /// The seed's period.
 const PERIOD: u32 = 32;
 /// Periods that a search looks at, where nobody says.
@@ -61,7 +72,7 @@ fn parse(word: &str) -> Result<Audio, Failure> {
             },
             "server" if value.is_empty() => return Err(wrong("the name of a running server, as default")),
             "server" => settings.server = Some(value.into()),
-            _ => return Err(unknown(SCHEME.prefix, name, &NAMES)),
+            _ => return Err(unknown(SCHEME.prefix, name, &names(&PARAMETERS))),
         }
         if name != "server" {
             started = Some(name);

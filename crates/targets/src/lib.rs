@@ -32,7 +32,7 @@ use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
 use dropline_trial::quantities::WrittenLoad;
-use dropline_trial::{LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
+use dropline_trial::{AskedBefore, LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,8 @@ pub use link::reflect;
 pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Elsewhere, Opened, Opening, ProgramFile};
 pub use own_protocol::{captured_times, check_payload, is_words, with_payload};
-pub use scheme::KINDS;
+pub use parameters::Parameter;
+pub use scheme::{IN_TABLES, KINDS, PARAMETERS};
 pub use service::reply_classes;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
@@ -104,6 +105,22 @@ struct Host<'a> {
     port: u16,
     sent: Sent,
 }
+
+/// What can be chosen of the traffic of a target's trials: each includes the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Choices {
+    /// Nothing: no packets are sent.
+    Nothing,
+    /// How long is waited for what is under way.
+    Wait,
+    /// How long packets are, and in which streams: whoever performs the trials is told.
+    Packets,
+    /// Also how they are moved: they are ours.
+    Moved,
+}
+
+/// Why a flag of packets means nothing.
+const SENT_NONE: &str = "it is sent no packets of ours";
 
 /// What is sent to a host.
 #[derive(Clone, Copy)]
@@ -209,6 +226,16 @@ impl Target {
         self.host().is_some_and(|host| matches!(host.sent, Sent::Packets { counted_there: true, .. }))
     }
 
+    /// The turn of the first request of a measurement by so many generators, where what is asked follows from turns.
+    pub fn first_turn(&self, generators: u64, before: AskedBefore) -> u64 {
+        match &self.kind {
+            Kind::Service(named) => named
+                .service()
+                .map_or(0, |service| dropline_traffic::first_turn(&service, generators, before)),
+            _ => 0,
+        }
+    }
+
     /// The address that its packets go to, where packets of ours are sent to one.
     ///
     /// # Errors
@@ -238,9 +265,56 @@ impl Target {
         load.with(packet).map_err(|why| Failure::usage(format!("{flag}: {why}")))
     }
 
-    /// Whether packets are sent to it at all, by us or by a program that is told of them: not by a tool that sends requests.
-    pub fn is_of_packets(&self) -> bool {
-        !self.host().is_some_and(|host| matches!(host.sent, Sent::Requests))
+    /// What of its traffic can be chosen.
+    #[deny(clippy::wildcard_enum_match_arm)]
+    pub fn choices(&self) -> Choices {
+        match &self.kind {
+            Kind::Link(_) | Kind::Service(_) | Kind::Udp { .. } => Choices::Moved,
+            Kind::Exec { .. } | Kind::Given(_) | Kind::Replay { .. } | Kind::Sim(_) => Choices::Packets,
+            Kind::Flowgraph(_) | Kind::Heartbeat { .. } => Choices::Wait,
+            Kind::Http(_) | Kind::Jack(_) | Kind::Wakeup(_) => Choices::Nothing,
+        }
+    }
+
+    /// What it is sent that is no payload of its user's.
+    fn is_sent(&self) -> &'static str {
+        match &self.kind {
+            Kind::Heartbeat { .. } => "is sent heartbeats",
+            Kind::Http(_) | Kind::Service(_) => "has requests of its own",
+            Kind::Link(_) => "is sent frames of ours",
+            Kind::Udp { .. }
+            | Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Given(_)
+            | Kind::Jack(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => "is sent no packets of ours",
+        }
+    }
+
+    /// That a flag of packets means nothing to it, why, and what says the same of this target, where something does.
+    pub fn no_choice(&self, flag: &str) -> Failure {
+        let (why, instead) = match (&self.kind, flag) {
+            (Kind::Http(_), _) => ("a tool sends its requests, by connections of its own", None),
+            (Kind::Heartbeat { .. }, _) => ("it is sent heartbeats, of one length and by one thread", None),
+            (Kind::Wakeup(_), "--cpus") => {
+                (SENT_NONE, Some("cpus= in the target says where its threads run, as wakeup:?cpus=0,1"))
+            }
+            (Kind::Wakeup(_), "--ordinary-priority") => {
+                (SENT_NONE, Some("policy= in the target says it of its threads, as wakeup:?policy=other"))
+            }
+            (Kind::Jack(_), "--ordinary-priority") => {
+                (SENT_NONE, Some("realtime= in the target says it of the server, as jack:?realtime=no"))
+            }
+            (Kind::Flowgraph(settings), "--cpus") if !settings.paces_itself() => (
+                SENT_NONE,
+                Some("cpus= in the target says where its graph runs, as flowgraph:futuresdr?cpus=0,1"),
+            ),
+            _ => (SENT_NONE, None),
+        };
+        let failure = Failure::usage(format!("{flag} means nothing to {self}: {why}"));
+        failure.advice(instead.map_or_else(|| format!("leave {flag} out"), str::to_owned))
     }
 
     /// Whether a program is started for it.

@@ -14,7 +14,7 @@ use dropline_traffic::{
 use dropline_trial::{Caveat, Measurer, PacketTimes, TrafficProfile, Trial, TrialInput};
 use std::net::{IpAddr, SocketAddr};
 
-const NAMES: [&str; 9] = ["engine", "used", "ip", "via", "mac", "src", "dst", "vlan", "flows"];
+pub(super) static NAMES: [&str; 9] = ["engine", "used", "ip", "via", "mac", "src", "dst", "vlan", "flows"];
 
 /// Two interfaces, and how frames go from the first to the second.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! `udp://HOST:PORT?payload=…&reply=…`: a service that is asked what its user says.
 
+use crate::Target;
 use crate::parameters::Parameters;
 use dropline_archive::reading;
 use dropline_failure::Failure;
@@ -144,7 +145,8 @@ pub fn with_payload(word: &str, payload: Option<&str>, reply: Option<&str>) -> R
         let Some(value) = value else { continue };
         if !word.starts_with("udp://") {
             return Err(Failure::usage(format!(
-                "--{name} is for udp:// targets: {word} has requests of its own"
+                "--{name} is for udp:// targets: {word} {}",
+                Target::parse(&word)?.is_sent()
             )));
         }
         if word.contains(&format!("?{name}=")) || word.contains(&format!("&{name}=")) {

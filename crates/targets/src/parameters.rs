@@ -3,6 +3,35 @@
 use dropline_failure::{Failure, nearest};
 use dropline_trial::quantities;
 
+/// A parameter of a closed set: help, errors and the tables of the documents are made from it.
+#[derive(Debug)]
+pub struct Parameter {
+    /// As it stands in a target.
+    pub name: &'static str,
+    /// What it may be.
+    pub values: &'static str,
+    /// What it is where nobody says; empty where that is no value.
+    pub default: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+impl Parameter {
+    pub(crate) const fn new(
+        name: &'static str,
+        values: &'static str,
+        default: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Self { name, values, default, about }
+    }
+}
+
+/// The names of a set.
+pub(crate) fn names(set: &[Parameter]) -> Vec<&'static str> {
+    set.iter().map(|parameter| parameter.name).collect()
+}
+
 /// Names and values behind a target's question mark.
 pub(crate) type Parameters<'a> = Vec<(&'a str, &'a str)>;
 

@@ -4,6 +4,7 @@ use super::{
     Kind, Scheme, exec, flowgraph, given, heartbeat, http, jack, link, replay, service, simulated, udp,
     wakeup,
 };
+use crate::parameters::Parameter;
 use dropline_failure::Failure;
 
 /// Every kind, in the order of the help. A new one is a file beside this and a line here.
@@ -26,6 +27,22 @@ pub static KINDS: [Scheme; 16] = [
     given::SCHEME,
 ];
 
+/// The sets whose tables are made from the code, by what a target of theirs begins with.
+pub static PARAMETERS: [(&str, &[Parameter]); 3] = [
+    (wakeup::SCHEME.prefix, &wakeup::PARAMETERS),
+    (jack::SCHEME.prefix, &jack::PARAMETERS),
+    ("flowgraph:futuresdr", &flowgraph::graph::PARAMETERS),
+];
+
+/// The other sets, by the page whose table each name stands in.
+pub static IN_TABLES: [(&str, &[&str]); 5] = [
+    ("docs/how-to/device-between-ports.md", &link::NAMES),
+    ("docs/how-to/dns-server.md", &service::OF_DNS),
+    ("docs/how-to/dns-server.md", &service::OF_MEMCACHED),
+    ("docs/how-to/trace-a-pipeline.md", &flowgraph::settings::PROGRAM),
+    ("docs/how-to/trace-a-pipeline.md", &flowgraph::settings::TRACE),
+];
+
 /// Reads a word.
 pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
     if let Some((kind, rest)) = KINDS.iter().find_map(|kind| Some((kind, word.strip_prefix(kind.prefix)?))) {
@@ -45,6 +62,7 @@ pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Target;
 
     #[test]
     fn a_record_knows_what_follows_from_each_kind() {
@@ -95,6 +113,30 @@ mod tests {
                 assert!(form.starts_with(kind.prefix) && !about.is_empty(), "{form}");
                 let named = form.replace("HOST:PORT", "127.0.0.1:7007").replace("NAME", "consistent");
                 assert!(parse(&named).is_ok(), "{form} is read as {:?}", parse(&named));
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_that_a_table_states_is_what_the_target_has_without_it() {
+        for (prefix, set) in PARAMETERS {
+            let plain = Target::parse(prefix).unwrap().kind;
+            for Parameter { name, default, .. } in set.iter().filter(|one| !one.default.is_empty()) {
+                let said = Target::parse(&format!("{prefix}?{name}={default}")).unwrap().kind;
+                assert_eq!(said, plain, "{prefix}?{name}={default}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_parameter_of_a_table_is_taken_and_an_error_names_all_of_them() {
+        for (prefix, set) in PARAMETERS {
+            let unknown = Target::parse(&format!("{prefix}?nothing=1")).unwrap_err().to_string();
+            for Parameter { name, .. } in set {
+                let wrong = Target::parse(&format!("{prefix}?{name}="))
+                    .map_or_else(|why| why.to_string(), |_| String::new());
+                assert!(!wrong.contains("has no parameter"), "{wrong}");
+                assert!(unknown.contains(name), "{unknown}");
             }
         }
     }

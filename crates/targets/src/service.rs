@@ -56,6 +56,10 @@ pub(super) const STAMP: Scheme = Scheme {
     parse: |word| parse(word, &stamp::PROTOCOL, |given| plain(&given, &stamp::PROTOCOL, Service::Stamp)),
 };
 
+/// Parameters of two of them; the others have none.
+pub(super) static OF_DNS: [&str; 7] = ["queries", "names", "type", "edns", "rd", "dnssec", "ask-others"];
+pub(super) static OF_MEMCACHED: [&str; 2] = ["key", "set"];
+
 /// All of them.
 const PROTOCOLS: [&Protocol; 6] = [
     &dns::PROTOCOL,
@@ -252,8 +256,7 @@ fn dns_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
             "ask-others" => options.may_ask_others = bit(name, value)?,
             "dnssec" => options.dnssec = bit(name, value)?,
             _ => {
-                let known = ["queries", "names", "type", "edns", "rd", "dnssec", "ask-others"];
-                return Err(unknown(dns::PROTOCOL.scheme, name, &known));
+                return Err(unknown(dns::PROTOCOL.scheme, name, &OF_DNS));
             }
         }
     }
@@ -310,7 +313,7 @@ fn memcached_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
                 let bytes = crate::parameters::quantity(name, quantities::bytes(value))?;
                 set = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
             }
-            _ => return Err(unknown(memcached::PROTOCOL.scheme, name, &["key", "set"])),
+            _ => return Err(unknown(memcached::PROTOCOL.scheme, name, &OF_MEMCACHED)),
         }
     }
     let keys = key.unwrap_or(KEY);
@@ -344,6 +347,14 @@ mod tests {
         let error = Target::parse(word).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{word}");
         error.to_string()
+    }
+
+    #[test]
+    fn the_doctor_knows_a_request_of_every_protocol_but_its_users_own() {
+        let asked: Vec<&str> = first_requests().iter().map(|service| service.protocol().scheme).collect();
+        let all: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.scheme).collect();
+        assert_eq!(all[all.len() - 1], template::PROTOCOL.scheme);
+        assert_eq!(asked, all[..all.len() - 1], "each has its line in first_requests, in their order");
     }
 
     #[test]

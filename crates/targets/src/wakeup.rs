@@ -1,13 +1,35 @@
 //! `wakeup:` targets: a timer, and how late its thread wakes up.
 
 use super::{Kind, Opened, Opening, Scheme};
-use crate::parameters::{parameters, quantity, unknown};
+use crate::parameters::{Parameter, names, parameters, quantity, unknown};
 use dropline_failure::Failure;
 use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, quantities};
 use dropline_wakeup::{Policy, WakeupError, WakeupMeasurer, WakeupSettings};
 use std::sync::Arc;
 
-const NAMES: [&str; 6] = ["threads", "priority", "policy", "cpus", "slack", "stop"];
+pub(super) static PARAMETERS: [Parameter; 6] = [
+    Parameter::new("threads", "1 to 1024", "1", "threads that wake up; the load is divided over them"),
+    Parameter::new("priority", "1 to 99", "80", "their real-time priority (SCHED_FIFO), where it is allowed"),
+    Parameter::new("policy", "`fifo`, `other`", "fifo", "`other` leaves them without real-time priority"),
+    Parameter::new(
+        "cpus",
+        "numbers, as `0,1`",
+        "",
+        "CPUs that they are pinned to, one after the other; without it all that this program may use, in order",
+    ),
+    Parameter::new(
+        "slack",
+        "a time, as `50us`",
+        "1ns",
+        "how much later the kernel may make a timer of a thread without real-time priority",
+    ),
+    Parameter::new(
+        "stop",
+        "a time, as `200us`",
+        "",
+        "ends a trial at the first wake-up that is later than this, as `--stop-above` does; without it none is",
+    ),
+];
 /// Most threads: beyond, they wait for one another.
 const MOST_THREADS: u32 = 1024;
 
@@ -54,7 +76,7 @@ fn parse(word: &str) -> Result<WakeupSettings, Failure> {
             }
             "slack" => settings.timer_slack = quantity(name, quantities::positive_duration(value))?,
             "stop" => settings.stop_above = Some(quantity(name, quantities::positive_duration(value))?),
-            _ => return Err(unknown(SCHEME.prefix, name, &NAMES)),
+            _ => return Err(unknown(SCHEME.prefix, name, &names(&PARAMETERS))),
         }
     }
     Ok(settings)

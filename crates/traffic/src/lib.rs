@@ -47,6 +47,7 @@ pub use placement::cpus::{Cpus, CpusError, Priority};
 pub use progress::Progress;
 pub use responder::running::RunningResponder;
 pub use responder::settings::{Responder, ResponderCounts};
+pub use send::requests::first_turn;
 pub use send::sent::Trains;
 pub use sockets::connection::{Sources, Targets, read_addresses};
 pub use sockets::consented::Consented;

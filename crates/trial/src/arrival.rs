@@ -23,7 +23,7 @@ pub use clients::{ClosedLoop, Think};
 pub use departures::Departures;
 pub use parameters::ArrivalError;
 pub use replay::{DeparturesError, read_times};
-pub use shared::Share;
+pub use shared::{OwnPlaces, Share};
 
 use crate::{GapLaw, Rate, TrialInput};
 use parameters::Parameters;
@@ -74,6 +74,11 @@ pub(crate) trait Process: fmt::Debug + fmt::Display + Send + Sync {
     /// How many packets more or fewer than load · duration a trial may have: once in a thousand million trials more.
     fn slack(&self, _input: TrialInput) -> f64 {
         0.0
+    }
+
+    /// The share of it that is offered, where it is one.
+    fn share(&self) -> Option<&Share> {
+        None
     }
 
     /// Its departures.
@@ -173,6 +178,11 @@ impl Arrival {
     #[must_use]
     pub fn shared(self, share: Share) -> Self {
         Self(Arc::new(shared::Shared { process: self.0, share }))
+    }
+
+    /// The share of it that is offered, where several generators offer it.
+    pub fn share(&self) -> Option<&Share> {
+        self.0.share()
     }
 
     /// The word before the colon; of a sum, `sum`.

@@ -11,7 +11,7 @@ use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
     Agent, ArrivalFidelity, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, LostAt, Passages, Ratio,
-    Stamp, TargetActivity, TrialInput, Wakeups,
+    Stamp, TargetActivity, TrialInput, Turns, Wakeups,
 };
 use disturbance::Disturbance;
 use dropline_stats::Recorded;
@@ -34,6 +34,8 @@ pub struct Trial {
     pub intended: Option<u64>,
     /// Packets that left the sender (RFC 2285 §3.5.2). A send refused by the system was not offered.
     pub offered: u64,
+    /// The turns that requests had, where what is asked follows from them.
+    pub turns: Option<Turns>,
     /// Packets that came back in time, each counted once.
     pub forwarded: u64,
     /// Further copies of packets that came back (RFC 5560).
@@ -96,6 +98,7 @@ impl Trial {
             seed,
             intended: None,
             offered: 0,
+            turns: None,
             forwarded: 0,
             duplicated: None,
             reordered: None,

@@ -89,7 +89,7 @@ pub(crate) struct SearchArgs {
     /// Stop after this many trials.
     #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_trials: Option<u64>,
-    /// Repeat the search this often, and show how much the answers differ.
+    /// Repeat the search this often, and show how much the answers differ; -o r.jsonl keeps r-1.jsonl, r-2.jsonl and so on.
     // All of them are shown together, so all are held.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -294,7 +294,8 @@ pub(crate) struct TrafficArgs {
     pub(crate) arrival: String,
     #[arg(long, value_name = "SIZE", conflicts_with = "frame", help = payload())]
     pub(crate) packet: Option<String>,
-    /// Size of the Ethernet frame with its checksum, instead of --packet.
+    /// Size of the Ethernet frame with its checksum, instead of --packet; a search takes several, as 64,512, and keeps a record of each
+    /// (-o r.jsonl: r-1.jsonl, r-2.jsonl).
     #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
     /// What is sent to a udp:// target: hex:c0de{tag:4}, text:PING\r\n, or a file (a capture, or bytes) [default: Dropline's own

@@ -35,7 +35,7 @@ pub(crate) struct AgentArgs {
     /// revoked), what it does (may) and what its host consents to (consents, consenters) [default: it sends to loopback alone].
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Also open targets that start a program or read a file of this host.
+    /// Also open targets that start a program, read a file or take interfaces of this host.
     #[arg(long)]
     pub(crate) allow_programs: bool,
     /// CPUs of senders and receivers, as in dropline trial.

@@ -10,11 +10,12 @@ mod hops;
 use command::Bench;
 use dropline_lab::{Namespace, built_or_skipped};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ struct Echo {
     address: String,
     packets: Arc<AtomicU64>,
     last_ns: Arc<AtomicU64>,
+    /// The beginnings of what came.
+    heard: Arc<Mutex<Vec<Vec<u8>>>>,
     since: Instant,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -43,6 +46,8 @@ impl Echo {
         let (packets, last_ns, stop) = (Arc::default(), Arc::default(), Arc::default());
         let since = Instant::now();
         let (counted, last, stopped) = (Arc::clone(&packets), Arc::clone(&last_ns), Arc::clone(&stop));
+        let heard: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+        let hears = Arc::clone(&heard);
         let serve = move || {
             let mut bytes = [0; 2048];
             while !AtomicBool::load(&stopped, Ordering::Relaxed) {
@@ -50,14 +55,19 @@ impl Echo {
                     AtomicU64::fetch_add(&counted, 1, Ordering::Relaxed);
                     AtomicU64::store(&last, since.elapsed().as_nanos() as u64, Ordering::Relaxed);
                     let _ = socket.send_to(&bytes[..length], from);
+                    hears.lock().unwrap().push(bytes[..length.min(16)].to_vec());
                 }
             }
         };
-        Self { address, packets, last_ns, since, stop, thread: Some(std::thread::spawn(serve)) }
+        Self { address, packets, last_ns, heard, since, stop, thread: Some(std::thread::spawn(serve)) }
     }
 
     fn target(&self) -> String {
         format!("udp://{}", self.address)
+    }
+
+    fn heard(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut *self.heard.lock().unwrap())
     }
 
     fn packets(&self) -> u64 {
@@ -256,6 +266,52 @@ fn two_agents_intend_what_one_process_does_to_the_packet() {
     let [alone, together] =
         [&[][..], &["--on", "local:2"]].map(|more| bench.done(&[&words[..], more].concat()).json());
     assert_eq!(together["forwarded"], alone["forwarded"]);
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn agents_ask_what_one_generator_would_and_none_what_another_does() {
+    let (bench, echo) = (Bench::new(), Echo::start());
+    let target = echo.target();
+    let payload = ["--payload", "text:x{counter:13d}", "--streams=2", "--seed=3", "--json"];
+    for (arrival, on) in [("constant", "local:2"), ("poisson", "local:3"), ("bursts:size=32", "local:2")] {
+        let words = ["trial", &target, "--load=1501pps", "--duration=1s", "--arrival", arrival, "--on", on];
+        echo.heard();
+        let trial = bench.run(&[&words[..], &payload, &["-o", "-"]].concat()).json();
+        let asked = echo.heard();
+        let names: BTreeSet<&Vec<u8>> = asked.iter().collect();
+        assert_eq!(names.len(), asked.len(), "{arrival}: none twice, whoever asks, probes neither");
+        let [first, last] = ["first", "last"].map(|key| count(&trial["turns"][key]));
+        let of_trial = |turn: &u64| names.contains(&format!("x{turn:013}").into_bytes());
+        let found = (first..=last).filter(of_trial).count() as u64;
+        assert_eq!(found, count(&trial["offered"]), "{arrival}: the record says which");
+        if arrival != "poisson" {
+            assert_eq!(last - first + 1, count(&trial["intended"]), "{arrival}: one behind the other");
+        }
+    }
+    // A search's trials, and those of its rest, ask nothing that an earlier one did.
+    let search =
+        ["search", &target, "--goal=0,trial=200ms,initial=200ms", "--min-load=200pps", "--max-load=400pps"];
+    let on = ["--warm-up=0s", "-q", "--on=local:2", "--max-trials=2", "-o", "c.jsonl"];
+    echo.heard();
+    bench.run(&[&search[..], &["--payload", "text:x{counter:13d}"], &on].concat());
+    bench.run(&["search", "--resume", "c.jsonl", "--max-trials=3", "-q", "--on=local:2"]);
+    assert_eq!(bench.read("c.jsonl").matches("\"turns\"").count(), 3);
+    let asked = echo.heard();
+    assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len());
+}
+
+#[test]
+#[ignore = "needs nats-server: make test-fleet"]
+fn interfaces_of_one_host_are_not_shared_by_agents_and_no_flag_is_blamed_that_nobody_gave() {
+    let bench = Bench::new();
+    let by = |on: &str| bench.run(&["trial", "link:near0,far0", "--load=1kpps", "--duration=1s", "--on", on]);
+    let several = by("local:2");
+    assert_eq!(several.code, Some(2), "{}", several.errors);
+    assert!(several.errors.contains("interfaces of one host"), "{}", several.errors);
+    for refused in [several, by("local:1")] {
+        assert!(refused.code != Some(0) && !refused.errors.contains("--cpus"), "{}", refused.errors);
+    }
 }
 
 #[test]

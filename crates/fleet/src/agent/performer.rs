@@ -7,7 +7,7 @@ use crate::wire::{self, Answer, Arm, Failed, MovingLine, Open, Ready, Told};
 use dropline_failure::Failure;
 use dropline_record::{ProfileLine, Purpose, TrialLine};
 use dropline_targets::{AnyMeasurer, Opening, Target};
-use dropline_traffic::{Consented, Lease, Leash, Moving, Peak, SendMeans, Starter, Together};
+use dropline_traffic::{Consented, Lease, Leash, Means, Moving, Peak, SendMeans, Starter, Together};
 use dropline_trial::{
     AgentState, Arrival, Drain, GapLaw, Measurer as _, Packet, Rate, Share, TrafficProfile, Trial, TrialInput,
 };
@@ -136,7 +136,7 @@ impl Performer {
             stop,
             patience: Duration::from_secs_f64(open.patience_s.clamp(0.0, 1e6)),
             slices: open.slices,
-            moving: self.moving(&open.moving, consented.is_some())?,
+            moving: self.moving(&open.moving, consented.is_some(), target.is_of_frames())?,
             together: Some(Together { lease: Arc::clone(&self.shared.lease), starter }),
             ..Opening::default()
         };
@@ -186,6 +186,12 @@ impl Performer {
             ))
             .advice("start the agent with --allow-programs if whoever coordinates may do so"));
         }
+        if are_several && target.is_of_frames() {
+            return Err(Failure::usage(format!(
+                "{target}: frames leave and come back by interfaces of one host, and several agents would each need both of them"
+            ))
+            .advice("measure it by one agent on that host, or there without --on"));
+        }
         if are_several && target.is_counted_there() {
             return Err(Failure::usage(format!(
                 "{target}: what comes there is counted at the target, and that count does not say which agent sent it"
@@ -220,8 +226,9 @@ impl Performer {
         Ok(Some(Consented::to(address)))
     }
 
-    fn moving(&self, told: &MovingLine, is_far: bool) -> Result<Moving, Failure> {
-        let mut means = self.settings.means.clone();
+    fn moving(&self, told: &MovingLine, is_far: bool, is_of_frames: bool) -> Result<Moving, Failure> {
+        // Frames have no threads of ours, wherever this agent would have them: whoever coordinates chose none of that.
+        let mut means = if is_of_frames { Means::default() } else { self.settings.means.clone() };
         means.send = told.send.parse().map_err(|why| Failure::usage(format!("--send: {why}")))?;
         if is_far {
             // Hosts between count a train as one packet, and frames of our own go past what holds packets to their way.
@@ -255,6 +262,7 @@ impl Performer {
             return;
         };
         let load = session.share.of(Rate::from_millipps(arm.load_millipps));
+        session.share.begin_at(arm.first_turn);
         let input = TrialInput { load, duration: Duration::from_nanos(arm.duration_ns) };
         if session.consented.is_some() && self.shared.lease.is_disagreed() {
             // It is asked for anew by whoever opens it again.

@@ -245,7 +245,7 @@ impl Questions {
     pub(super) fn is_of_one_length(&self) -> bool {
         match &self.asked {
             Asked::Listed { ends, .. } => lengths(ends).min() == lengths(ends).max(),
-            Asked::Made { name, .. } => name.is_plain() && name.longest() > 0,
+            Asked::Made { name, .. } => name.is_of_one_length() && name.longest() > 0,
         }
     }
 

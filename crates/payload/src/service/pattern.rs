@@ -14,7 +14,7 @@ pub struct Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
     first: u64,
-    /// How many, before the first has its turn again; `None`: that of the request, never twice.
+    /// How many, before the first has its turn again; `None`: that of the request, of [`DIGITS`] digits, never twice.
     count: Option<u64>,
     /// Filled up to so many digits with zeroes.
     width: usize,
@@ -33,6 +33,11 @@ pub enum PatternError {
     Range(String),
 }
 
+/// Digits of a number that is never used twice.
+pub const DIGITS: usize = 13;
+/// Such numbers are below this: ten million million.
+pub const NEVER_TWICE: u64 = 10_u64.pow(DIGITS as u32);
+
 /// Digits of the longest number.
 const LONGEST_NUMBER: usize = 20;
 
@@ -50,7 +55,7 @@ impl FromStr for Pattern {
             return Err(braces());
         }
         let number = if range.is_empty() {
-            Numbers { first: 0, count: None, width: 0 }
+            Numbers { first: 0, count: None, width: DIGITS }
         } else {
             numbers(range).ok_or_else(|| PatternError::Range(range.into()))?
         };
@@ -74,7 +79,7 @@ impl Pattern {
     pub fn longest(&self) -> usize {
         let number = self.number.map_or(0, |numbers| match numbers.count {
             Some(count) => (numbers.first + (count - 1)).to_string().len().max(numbers.width),
-            None => LONGEST_NUMBER,
+            None => numbers.width,
         });
         self.before.len() + number + self.after.len()
     }
@@ -84,16 +89,22 @@ impl Pattern {
         self.number.map_or(Some(1), |numbers| numbers.count)
     }
 
-    /// Whether it makes one text alone.
-    pub fn is_plain(&self) -> bool {
-        self.number.is_none()
+    /// Whether all that it makes are of one length.
+    pub fn is_of_one_length(&self) -> bool {
+        self.number.is_none_or(|numbers| match numbers.count {
+            Some(count) => {
+                let digits = |number: u64| number.to_string().len().max(numbers.width);
+                digits(numbers.first) == digits(numbers.first + (count - 1))
+            }
+            None => true,
+        })
     }
 
     /// Appends the text of request `number`.
     pub fn write(&self, number: u64, bytes: &mut Vec<u8>) {
         bytes.extend(self.before.bytes());
         if let Some(Numbers { first, count, width }) = self.number {
-            let turn = count.map_or(number, |count| first + number % count);
+            let turn = first + number % count.unwrap_or(NEVER_TWICE);
             let mut digits = [b'0'; LONGEST_NUMBER];
             let (mut left, mut at) = (turn, LONGEST_NUMBER);
             while left > 0 || at == LONGEST_NUMBER {
@@ -125,7 +136,11 @@ mod tests {
     fn numbers_have_their_turns_and_keep_their_zeroes() {
         assert_eq!((text("h{8..11}.org", 0), text("h{8..11}.org", 6)), ("h8.org".into(), "h10.org".into()));
         assert_eq!((text("{000..999}", 5), text("{000..12345}", 12_345)), ("005".into(), "12345".into()));
-        assert_eq!((text("n{}", 0), text("n{}", u64::MAX)), ("n0".into(), format!("n{}", u64::MAX)));
+        assert_eq!(text("n{}", 2_000_000_000_012), "n2000000000012");
+        assert_eq!(
+            (text("n{}", 7), text("n{}", NEVER_TWICE + 8)),
+            (format!("n{:013}", 7), format!("n{:013}", 8))
+        );
         assert_eq!(text("plain", 3), "plain");
     }
 

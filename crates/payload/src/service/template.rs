@@ -12,6 +12,7 @@ mod words;
 pub use capture::{Capture, CaptureError, Datagram};
 pub use words::TemplateError;
 
+use super::pattern::NEVER_TWICE;
 use super::{Class, Protocol, ReplyMeaning, Request, Unlike, class};
 use dropline_trial::replied::ClassMeaning::{Answered, Failed, Refused};
 use field::{Field, Kind};
@@ -141,7 +142,16 @@ impl Template {
 
     /// Whether requests carry how many were made before.
     pub(super) fn counts(&self) -> bool {
-        self.payloads[0].iter().filter_map(Piece::field).any(|field| field.kind == Kind::Counter)
+        self.counters().next().is_some()
+    }
+
+    /// Whether one of them has room for a number that is never used twice.
+    pub(super) fn counts_for_ever(&self) -> bool {
+        self.counters().any(|field| field.holds(NEVER_TWICE - 1))
+    }
+
+    fn counters(&self) -> impl Iterator<Item = &Field> {
+        self.payloads[0].iter().filter_map(Piece::field).filter(|field| field.kind == Kind::Counter)
     }
 
     /// Whether no reply says to which request it is.

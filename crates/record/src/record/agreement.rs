@@ -302,6 +302,15 @@ fn counts(line: &TrialLine) -> Result<(), String> {
             line.forwarded.0,
         )?;
     }
+    if let Some(turns) = line.turns {
+        let had = turns.last.0.checked_sub(turns.first.0).map_or(0, |more| more.saturating_add(1));
+        if had < line.offered.0 {
+            return Err(format!(
+                "itself: its requests had the turns {} to {}, and \"offered\" is {}",
+                turns.first.0, turns.last.0, line.offered.0
+            ));
+        }
+    }
     if let Some(classes) = &line.replies {
         let all = classes.values().fold(0, |sum: u64, replies| sum.saturating_add(replies.0));
         same(itself, "the sum of replies", all, "forwarded", line.forwarded.0)?;

@@ -4,6 +4,7 @@ pub mod topology;
 
 pub use topology::Topology;
 
+use crate::parameters::Parameter;
 use dropline_failure::Failure;
 use dropline_passage::correlator::MOST_PIPES;
 use dropline_trace::Shape;
@@ -63,20 +64,67 @@ pub enum Cpus {
     ThreeCores,
 }
 
-/// Parameters that only graphs have.
-pub(super) const NAMES: [&str; 12] = [
-    "pipes",
-    "stages",
-    "scheduler",
-    "buffer",
-    "max-copy",
-    "samples",
-    "backlog",
-    "cpus",
-    "probes",
-    "recording",
-    "residence",
-    "in-flight",
+/// All parameters of a graph.
+pub(crate) static PARAMETERS: [Parameter; 19] = [
+    Parameter::new("pipes", "1 to 1024", "6", "pipes beside one another"),
+    Parameter::new("stages", "0 to 1024", "6", "copies in each"),
+    Parameter::new(
+        "scheduler",
+        "`flow`, `smol1`, `smol2` …, `smoln`, `tpb`",
+        "flow",
+        "`smoln` has a thread a CPU, `tpb` a thread a block; GNU Radio has `tpb` alone",
+    ),
+    Parameter::new("buffer", "4KiB to 1GiB", "64KiB", "size of each buffer between two blocks"),
+    Parameter::new("max-copy", "1 or more", "512", "most samples of one copy"),
+    Parameter::new("granularity", "1 or more", "32768", "samples of a granule: two events each"),
+    Parameter::new(
+        "ratio",
+        "as `1/4`",
+        "1",
+        "samples at a sink for so many at its source; our graphs change no rate",
+    ),
+    Parameter::new("samples", "1 or more", "", "samples of each pipe; without it until `--duration`"),
+    Parameter::new(
+        "warm-up",
+        "`auto`, or a number",
+        "",
+        "passages at the beginning of each pipe that are cut, as they went through empty buffers; without it none is",
+    ),
+    Parameter::new(
+        "cpus",
+        "`all`, or numbers, as `0,1`",
+        "",
+        "CPUs of the graph; without it three cores, where there are more",
+    ),
+    Parameter::new(
+        "backlog",
+        "a time",
+        "100ms",
+        "with `--load`: how long a due sample may wait in front of the graph",
+    ),
+    Parameter::new(
+        "in-flight",
+        "a time, or `off`",
+        "1ms",
+        "without a load: how often the samples under way are counted, for Little's law",
+    ),
+    Parameter::new("residence", "`on`, `off`", "off", "`on`: how long a granule is in each block"),
+    Parameter::new("recorder", "`ring`, `lttng`, `both`", "ring", "what records the events"),
+    Parameter::new("recording", "`on`, `off`", "on", "`off`: tracepoints that record nothing"),
+    Parameter::new("probes", "`on`, `off`", "on", "`off`: a graph without tracepoints"),
+    Parameter::new(
+        "rings",
+        "1 to 4096",
+        "",
+        "threads that can record; without it as many as the graph has, and some more",
+    ),
+    Parameter::new(
+        "events",
+        "a power of two, up to 268435456",
+        "",
+        "room of each ring; without it 65536, and 16384 where there are more than 32 rings",
+    ),
+    Parameter::new("keep", "`oldest`, `newest`", "oldest", "which events stay where a ring is full"),
 ];
 
 /// Samples of a granule where nobody says.

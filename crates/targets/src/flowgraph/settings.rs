@@ -1,6 +1,7 @@
 //! `flowgraph:` targets as users write them.
 
 use super::graph::{self, Framework, Graph};
+use crate::parameters::names;
 use dropline_failure::Failure;
 use dropline_passage as passage;
 use dropline_passage::WarmUpCut;
@@ -43,8 +44,9 @@ pub enum Source {
     Trace(PathBuf, Names),
 }
 
-const PROGRAM: [&str; 7] = ["granularity", "ratio", "warm-up", "rings", "events", "keep", "recorder"];
-const TRACE: [&str; 6] = ["granularity", "ratio", "warm-up", "provider", "pipe", "n"];
+pub(crate) static PROGRAM: [&str; 7] =
+    ["granularity", "ratio", "warm-up", "rings", "events", "keep", "recorder"];
+pub(crate) static TRACE: [&str; 6] = ["granularity", "ratio", "warm-up", "provider", "pipe", "n"];
 const FORM: &str = "flowgraph:exec:COMMAND, flowgraph:exec?granularity=32768&warm-up=auto:COMMAND, flowgraph:ctf:DIR, \
      flowgraph:futuresdr?pipes=6&stages=6 or flowgraph:gnuradio";
 
@@ -139,9 +141,16 @@ impl Settings {
                 return Ok(());
             }
         }
+        let of_graphs;
         let known: &[&str] = match &self.source {
-            Source::Graph(_) if graph::NAMES.contains(&name) => return Ok(()),
-            Source::Graph(_) => &[&PROGRAM[..], &graph::NAMES].concat(),
+            Source::Graph(_) => {
+                of_graphs = names(&graph::PARAMETERS);
+                // Those that only graphs have are read.
+                if of_graphs.contains(&name) && !PROGRAM.contains(&name) {
+                    return Ok(());
+                }
+                &of_graphs
+            }
             Source::Program(_) => &PROGRAM,
             Source::Trace(..) => &TRACE,
         };

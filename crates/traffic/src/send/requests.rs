@@ -3,10 +3,17 @@
 //! Of each round of as many packets as there are streams, each stream has one: the number of a request on its stream is
 //! that of its round. Numbers go on from trial to trial, from a place that chance chose. What leaves is a number's place in
 //! an order of all of them, so that the tokens of requests under way are not alike but for a bit.
+//!
+//! What is asked follows from a request's turn: its place among those of all generators of a measurement. What never comes twice
+//! begins at a place that chance chose, for each measurement anew and whatever its seed: a cache that an earlier one left behind
+//! has none of its answers.
 
 use super::spread::{Spread, divisor};
+use crate::packet::attribution::salt;
+use dropline_payload::service::pattern::NEVER_TWICE;
 use dropline_payload::service::permutation::Permutation;
 use dropline_payload::service::{Request, Service, latest};
+use dropline_trial::{Arrival, AskedBefore, MOST_STREAMS, OwnPlaces, Share, Turns};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What one measurer asks of a service, trial after trial.
@@ -16,41 +23,75 @@ pub(crate) struct Asking {
     order: Permutation,
     /// The number of the first request of all.
     origin: u64,
-    /// Of the first packet of the trial that is under way, or comes next.
+    /// Of the first packet of the trial that is under way, or comes next; its turn is that of the first packet of all.
     first: Request,
     /// Packets of the trial that had their turn.
     asked: u64,
+    /// Its share of the schedule, where others have the rest.
+    share: Option<Share>,
+    /// Before the first trial: the turn of the first probe of all.
+    probed_from: u64,
 }
 
 /// Rounds of requests before the first trial.
 pub(crate) const ROUNDS_BEFORE: u64 = 64;
 /// Requests that a probe makes at most: an application that counts them hears no number twice.
 pub(crate) const PROBED: u64 = 16;
+/// Requests of one generator before its first trial.
+const BEFORE_TRIALS: u64 = PROBED + ROUNDS_BEFORE * MOST_STREAMS as u64;
 /// Numbers begin above this, and below twice this: those of this program alone are late.
 const BEGIN: u64 = 1 << 40;
+/// Where what is never asked twice has its turns: what was asked before the first trial here, each time anew, …
+const PROBES: u64 = NEVER_TWICE / 10;
+/// … and trials from here on, up to where so many are left as one measurement makes.
+const TRIALS: u64 = 2 * PROBES;
+const LEFT: u64 = PROBES;
+
+/// The turn of the first request of a measurement by so many generators, that goes on behind what it asked before, if anything.
+///
+/// What is listed, or counted in few digits, begins at its first: it is as many as it is. What never comes twice begins at a place
+/// that no other measurement had, but for one chance in millions.
+pub fn first_turn(service: &Service, generators: u64, before: AskedBefore) -> u64 {
+    let AskedBefore { below, perhaps } = before;
+    if service.never_repeats() {
+        let behind = below.saturating_add(perhaps);
+        return match (TRIALS..NEVER_TWICE).contains(&behind) {
+            true => behind,
+            false => TRIALS + salt() % (NEVER_TWICE - LEFT - TRIALS),
+        };
+    }
+    match below {
+        // What an application counts goes on behind what it was asked before.
+        0 if service.counts() => generators.saturating_mul(BEFORE_TRIALS),
+        below => below % NEVER_TWICE,
+    }
+}
 
 impl Asking {
-    /// Of a service that nobody asked yet; `chance` differs from measurer to measurer.
-    pub(crate) fn new(service: &'static Service, chance: u64) -> Self {
+    /// Of a service that nobody asked yet but those who asked `before`; `chance` differs from measurer to measurer.
+    pub(crate) fn new(
+        service: &'static Service,
+        chance: u64,
+        arrival: &Arrival,
+        before: AskedBefore,
+    ) -> Self {
         let origin = BEGIN | (chance % BEGIN);
-        // What an application counts goes on behind what it was asked before.
-        let turn = if service.counts() {
-            PROBED + ROUNDS_BEFORE * u64::from(dropline_trial::MOST_STREAMS)
-        } else {
-            0
-        };
+        let turn = first_turn(service, 1, before);
         let first = Request { number: origin + ROUNDS_BEFORE, turn };
         let order = Permutation::new(chance, service.token_bits());
-        Self { service, order, origin, first, asked: 0 }
+        let probed_from =
+            if service.never_repeats() { PROBES + salt() % (TRIALS - PROBES - LEFT / 2) } else { 0 };
+        Self { service, order, origin, first, asked: 0, share: arrival.share().cloned(), probed_from }
     }
 
     /// Of a trial's packets, or of those after its drain.
     pub(crate) fn requests<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
-        let streams = spread.streams() as u64;
+        let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::places);
+        let streams = places.round.saturating_mul(spread.streams() as u64);
         let until_a_stream_asks_again = self
             .service
             .turns()
-            .filter(|_| !self.service.is_recorded())
+            .filter(|_| streams > 1 && !self.service.is_recorded())
             .map(|turns| turns / divisor(turns, streams))
             .and_then(|rounds| rounds.checked_mul(streams));
         Requests {
@@ -58,6 +99,7 @@ impl Asking {
             order: self.order,
             origin: self.origin,
             first: self.first,
+            places,
             spread,
             shifts_after: until_a_stream_asks_again.unwrap_or(u64::MAX),
         }
@@ -65,21 +107,40 @@ impl Asking {
 
     /// By a probe: [`PROBED`] at most, of one stream.
     pub(crate) fn probing<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
-        let first = Request { number: self.first.number, turn: 0 };
-        Requests { first, ..self.requests(spread) }
+        self.before_trials(self.first.number, 0, spread)
     }
 
     /// Before the first trial: [`ROUNDS_BEFORE`] at most.
     pub(crate) fn before<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
-        let turn = if self.service.counts() { PROBED } else { 0 };
-        Requests { first: Request { number: self.origin, turn }, ..self.requests(spread) }
+        self.before_trials(self.origin, PROBED, spread)
+    }
+
+    /// Behind so many others of the same generator. What is not listed has turns there that no trial has.
+    fn before_trials<'a>(&'a self, number: u64, behind: u64, spread: &'a Spread) -> Requests<'a> {
+        let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::even_places);
+        let counts = self.service.counts() || self.service.never_repeats();
+        let behind = if counts { behind.saturating_mul(places.round) } else { 0 };
+        let first = Request { number, turn: self.probed_from + behind };
+        Requests { first, places, ..self.requests(spread) }
     }
 
     /// The next trial begins: no number of the one before is used again.
     pub(crate) fn next_trial(&mut self, streams: usize) {
         self.first.number += self.asked.div_ceil(streams as u64);
-        self.first.turn = if self.service.is_recorded() { 0 } else { self.first.turn + self.asked };
+        self.first.turn = match &self.share {
+            _ if self.service.is_recorded() => 0,
+            Some(share) => share.first_turn(),
+            None => self.first.turn.wrapping_add(self.asked),
+        };
         self.asked = 0;
+    }
+
+    /// The turns that packets of the trial had, where what is asked follows from them.
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::places);
+        let turn = |index| self.first.turn.wrapping_add(places.place(index));
+        let last = self.asked.checked_sub(1).filter(|_| self.service.has_turns())?;
+        Some(Turns { first: turn(0), last: turn(last) })
     }
 
     /// The packets below this index had their turn.
@@ -100,6 +161,8 @@ pub(crate) struct Requests<'a> {
     order: Permutation,
     origin: u64,
     first: Request,
+    /// Which turns are its own.
+    places: OwnPlaces,
     spread: &'a Spread,
     /// After so many packets each stream would ask the same as before: then another one has the turn.
     shifts_after: u64,
@@ -132,10 +195,10 @@ impl Requests<'_> {
     }
 
     fn of(&self, index: u64) -> Request {
-        let turn = self.first.turn + index;
+        let turn = self.first.turn.wrapping_add(self.places.place(index));
         let order = self.order.of_stream(index % self.streams());
         let number = order.of(self.first.number + index / self.streams());
-        Request { number, turn: turn + turn / self.shifts_after }
+        Request { number, turn: turn.wrapping_add(turn / self.shifts_after) }
     }
 
     /// Appends what a packet asks.
@@ -192,13 +255,35 @@ mod tests {
     use super::*;
     use crate::target::Reply;
     use dropline_payload::service::dns::{Options, Questions};
-    use dropline_trial::Part;
+    use dropline_payload::service::template::Template;
+    use dropline_trial::{Part, Rate};
     use proptest::prelude::*;
 
     fn asking() -> Asking {
         let questions = Questions::named("h{}.org", "A", Options::default()).unwrap();
         let Reply::Service(service) = Reply::of_service(Service::Dns(questions)) else { panic!("a service") };
-        Asking::new(service, 0x00ff_ffff_ffff)
+        Asking::new(service, 0x00ff_ffff_ffff, &Arrival::constant(), AskedBefore::default())
+    }
+
+    fn of_one(service: &'static Service) -> Asking {
+        Asking::new(service, 7, &Arrival::constant(), AskedBefore::default())
+    }
+
+    fn service(service: Service) -> &'static Service {
+        let Reply::Service(service) = Reply::of_service(service) else { panic!("a service") };
+        service
+    }
+
+    fn names(pattern: &str) -> &'static Service {
+        service(Service::Dns(Questions::named(pattern, "A", Options::default()).unwrap()))
+    }
+
+    fn own(payload: &str) -> &'static Service {
+        service(Service::Own(Template::read(payload, "any").unwrap()))
+    }
+
+    fn turns(requests: Requests<'_>, count: u64) -> Vec<u64> {
+        (0..count).map(|index| requests.of(index).turn).collect()
     }
 
     fn token(requests: &Requests<'_>, index: u64) -> u64 {
@@ -225,7 +310,7 @@ mod tests {
             let Reply::Service(service) = Reply::of_service(Service::Dns(questions)) else {
                 panic!("a service")
             };
-            let asking = Asking::new(service, 7);
+            let asking = of_one(service);
             let spread = Spread::new(&Part::equal(streams)).unwrap();
             let requests = asking.requests(&spread);
             let mut asked = std::collections::BTreeMap::new();
@@ -266,7 +351,8 @@ mod tests {
             asking.next_trial(streams as usize);
             let requests = asking.requests(&spread);
             prop_assert_eq!(requests.find(before, spread.stream_of(index), second), Asked::Before);
-            prop_assert_eq!(requests.of(0).turn, first, "what is asked goes on too");
+            let begun = requests.of(0).turn - first;
+            prop_assert!((TRIALS..NEVER_TWICE).contains(&begun), "what is asked goes on too: {}", begun);
         }
     }
 
@@ -286,29 +372,76 @@ mod tests {
     }
 
     #[test]
-    fn an_application_that_counts_hears_no_number_twice_from_probe_to_trial() {
-        let template =
-            dropline_payload::service::template::Template::read("hex:{counter:4}{tag:4}", "tag").unwrap();
-        let Reply::Service(service) = Reply::of_service(Service::Own(template)) else { panic!("a service") };
-        let (asking, one, four) = (
-            Asking::new(service, 7),
-            Spread::new(&Part::equal(1)).unwrap(),
-            Spread::new(&Part::equal(4)).unwrap(),
-        );
-        let turns = |requests: Requests<'_>, count: u64| {
-            (0..count).map(|index| requests.of(index).turn).collect::<Vec<_>>()
-        };
-        let probed = turns(asking.probing(&one), PROBED);
-        let before = turns(asking.before(&four), ROUNDS_BEFORE * 4);
-        let trial = turns(asking.requests(&four), 4);
-        assert!(probed.last() < before.first() && before.last() < trial.first());
+    fn what_is_asked_before_the_first_trial_has_turns_that_no_trial_has() {
+        let (one, four) = (Spread::new(&Part::equal(1)).unwrap(), Spread::new(&Part::equal(4)).unwrap());
+        for service in [own("hex:{counter:4}"), own("text:{counter:13d}"), names("h{}.org")] {
+            let asking = of_one(service);
+            let probed = turns(asking.probing(&one), PROBED);
+            let before = turns(asking.before(&four), ROUNDS_BEFORE * 4);
+            let trial = turns(asking.requests(&four), 4);
+            assert!(probed.last() < before.first() && before.last() < trial.first(), "{service:?}");
+        }
+        let listed = of_one(names("h{0..99}.org"));
+        assert_eq!(turns(listed.probing(&one), 3), turns(listed.requests(&one), 3), "it keeps its order");
+    }
+
+    #[test]
+    fn what_never_comes_twice_begins_elsewhere_in_each_measurement_and_what_is_listed_with_its_first() {
+        let one = Spread::new(&Part::equal(1)).unwrap();
+        let begin = |service| of_one(service).requests(&one).of(0).turn;
+        for service in [names("h{}.org"), own("hex:{counter:8}"), own("text:{counter:13d}")] {
+            let begun: std::collections::BTreeSet<u64> = (0..50).map(|_| begin(service)).collect();
+            // Two of fifty are within a million of one another once in three thousand.
+            assert!(
+                begun.iter().zip(begun.iter().skip(1)).all(|(one, next)| next - one > 1_000),
+                "{begun:?}"
+            );
+            assert_eq!(begun.len(), 50);
+        }
+        assert_eq!(begin(names("h{0..99}.org")), 0);
+        assert_eq!(begin(own("hex:{counter:4}")), BEFORE_TRIALS, "of so few digits it has its order");
+    }
+
+    #[test]
+    fn a_measurement_that_is_resumed_goes_on_behind_what_it_asked() {
+        let behind = |service, below| first_turn(service, 2, AskedBefore { below, perhaps: 50 });
+        assert_eq!(behind(names("h{}.org"), TRIALS + 7), TRIALS + 57);
+        assert_eq!(behind(names("h{0..99}.org"), 7), 7, "each has its turn as often");
+        assert_eq!(behind(own("hex:{counter:4}"), 7), 7);
+        // What no record of ours can have is not gone on with.
+        assert!((TRIALS..NEVER_TWICE).contains(&behind(names("h{}.org"), u64::MAX)));
+    }
+
+    #[test]
+    fn generators_of_one_schedule_ask_together_what_one_would_and_none_what_another_does() {
+        let (one, four) = (Spread::new(&Part::equal(1)).unwrap(), Spread::new(&Part::equal(4)).unwrap());
+        for service in [names("h{}.org"), own("hex:{counter:4}"), own("hex:{counter:8}")] {
+            let (mut asked, mut before) = (Vec::new(), Vec::new());
+            for (index, share) in [3, 1, 2].into_iter().enumerate() {
+                let mine = Share::new(index, &[3, 1, 2]).unwrap();
+                mine.of(Rate::pps(600.0).unwrap());
+                mine.begin_at(5_000_000_000_000);
+                let arrival = Arrival::constant().shared(mine);
+                let mut asking = Asking::new(service, 7, &arrival, AskedBefore::default());
+                before.extend(turns(asking.probing(&one), PROBED));
+                before.extend(turns(asking.before(&four), 8));
+                asking.next_trial(4);
+                asked.extend(turns(asking.requests(&four), 100 * share));
+                asking.had_their_turn(100 * share);
+                assert!(asking.turns().is_some_and(|turns| turns.first >= 5_000_000_000_000));
+            }
+            asked.sort_unstable();
+            assert_eq!(asked, (5_000_000_000_000..5_000_000_000_600).collect::<Vec<_>>());
+            let apart: std::collections::BTreeSet<u64> = before.iter().copied().collect();
+            assert_eq!(apart.len(), before.len(), "nor before the first trial");
+        }
     }
 
     #[test]
     fn a_tag_that_comes_round_has_a_request_in_the_turn_before() {
         let template = dropline_payload::service::template::Template::read("hex:{tag:1}", "tag").unwrap();
         let Reply::Service(service) = Reply::of_service(Service::Own(template)) else { panic!("a service") };
-        let (asking, spread) = (Asking::new(service, 7), Spread::new(&Part::equal(2)).unwrap());
+        let (asking, spread) = (of_one(service), Spread::new(&Part::equal(2)).unwrap());
         let requests = asking.requests(&spread);
         assert_eq!((requests.turn_before(511), requests.turn_before(513)), (None, Some(1)));
         let tag = |index: u64| {
@@ -324,7 +457,7 @@ mod tests {
         let recorded = vec![vec![0], vec![1], vec![2], vec![3]];
         let template = dropline_payload::service::template::Template::listed(recorded, "any").unwrap();
         let Reply::Service(service) = Reply::of_service(Service::Own(template)) else { panic!("a service") };
-        let mut asking = Asking::new(service, 7);
+        let mut asking = of_one(service);
         for streams in [1, 2] {
             let spread = Spread::new(&Part::equal(streams)).unwrap();
             let sent: Vec<u8> = (0..10)

@@ -97,7 +97,9 @@ impl Exchange {
         let trains = receive == ReceiveMeans::Gro;
         let asking = match setup.target.reply {
             Reply::Service(_) if !spread.is_even() => return Err(UdpError::UnevenStreams),
-            Reply::Service(service) => Some(Asking::new(service, salt())),
+            Reply::Service(service) => {
+                Some(Asking::new(service, salt(), &profile.arrival, options.asked_before))
+            }
             Reply::Echo | Reply::Any | Reply::None => None,
         };
         let wanted = WantedSockets {

@@ -18,6 +18,7 @@ use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::received_set::ReceivedSet;
 use crate::progress::Progress;
 use crate::receive::elsewhere::Strayed;
+use crate::send::requests::Asking;
 use crate::send::sent::Trains;
 use crate::sockets::guard::Guard;
 use crate::target::UdpTarget;
@@ -418,6 +419,7 @@ impl UdpMeasurer {
         }
         trial.intended = (!arrival.paces_itself()).then_some(sent.intended);
         trial.offered = sent.offered;
+        trial.turns = self.exchange.asking.as_ref().and_then(Asking::turns);
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(sent.send_cost_ns).min();
         (self.trains, self.resent) = (sent.trains, sent.resent);
         self.packets = packets;

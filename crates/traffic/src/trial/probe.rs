@@ -18,7 +18,7 @@ use crate::target::{Reply, UdpTarget};
 use dropline_payload::service::parts::Parts;
 use dropline_payload::service::{Class, Origin};
 use dropline_payload::{Message, Tags};
-use dropline_trial::{Part, TrafficProfile};
+use dropline_trial::{Arrival, AskedBefore, Part, TrafficProfile};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +70,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         return Ok(Probed { round_trip_ns: None, said: None, origin: Origin::Own, reply_bytes: 0 });
     }
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());
-    let words = Words::of(target, whose);
+    let words = Words::of(target, whose, &profile.arrival);
     let replies = ReceiveBatch::new(words.kept_bytes());
     let mut hearing = Hearing {
         socket,
@@ -153,9 +153,9 @@ struct Words {
 }
 
 impl Words {
-    fn of(target: UdpTarget, whose: Whose) -> Self {
+    fn of(target: UdpTarget, whose: Whose, arrival: &Arrival) -> Self {
         let asking = match target.reply {
-            Reply::Service(service) => Some(Asking::new(service, salt())),
+            Reply::Service(service) => Some(Asking::new(service, salt(), arrival, AskedBefore::default())),
             Reply::Echo | Reply::Any | Reply::None => None,
         };
         let spread = Spread::new(&[Part::whole("probe")]).expect("one stream has a share");

@@ -20,6 +20,32 @@ pub struct Share {
     ends: Arc<[u64]>,
     /// The load of all, in millipackets a second; 0 until it was told.
     whole: Arc<AtomicU64>,
+    /// The turn of the first packet of all in the next trial.
+    turn: Arc<AtomicU64>,
+}
+
+/// Which places in a row of all are one generator's: so many one after the other, and again a round later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnPlaces {
+    /// The first.
+    begin: u64,
+    /// Of each round.
+    own: u64,
+    /// Places of a round.
+    pub round: u64,
+}
+
+impl OwnPlaces {
+    /// Of a generator that is alone.
+    pub const ALONE: Self = Self { begin: 0, own: 1, round: 1 };
+
+    /// The place of its packet number `index`, counted from 0. No two generators have one in common.
+    pub fn place(&self, index: u64) -> u64 {
+        match self.own {
+            own if own == self.round => index,
+            own => (index / own).saturating_mul(self.round).saturating_add(self.begin + index % own),
+        }
+    }
 }
 
 impl Share {
@@ -33,7 +59,29 @@ impl Share {
             *end += u64::from(share) / common;
             Some(*end)
         });
-        Some(Self { index, ends: ends.collect(), whole: Arc::default() })
+        Some(Self { index, ends: ends.collect(), whole: Arc::default(), turn: Arc::default() })
+    }
+
+    /// Says which turn the first packet of all has in the next trial.
+    pub fn begin_at(&self, turn: u64) {
+        self.turn.store(turn, Ordering::Relaxed);
+    }
+
+    /// Which turn that is.
+    pub fn first_turn(&self) -> u64 {
+        self.turn.load(Ordering::Relaxed)
+    }
+
+    /// The places of its packets among those of all: to the packet, where generators have turns; where chance says whose a packet is,
+    /// so that each has its own.
+    pub fn places(&self) -> OwnPlaces {
+        let (begin, end) = self.place();
+        OwnPlaces { begin, own: end - begin, round: self.length() }
+    }
+
+    /// The same where all send as many, as before the first trial.
+    pub fn even_places(&self) -> OwnPlaces {
+        OwnPlaces { begin: self.index as u64, own: 1, round: self.ends.len() as u64 }
     }
 
     /// Says what all offer together in the next trial; returns what this one does. The shares add up to the load exactly.
@@ -98,6 +146,10 @@ impl Process for Shared {
 
     fn slack(&self, input: TrialInput) -> f64 {
         self.process.slack(input)
+    }
+
+    fn share(&self) -> Option<&Share> {
+        Some(&self.share)
     }
 
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {
@@ -194,6 +246,24 @@ mod tests {
         let all = each(&Arrival::constant(), input(1000.0, 10), &[1, 1, 1, 1]);
         assert_eq!(all[1], [1_000_000, 5_000_000, 9_000_000]);
         assert_eq!(all[3], [3_000_000, 7_000_000]);
+    }
+
+    #[test]
+    fn the_places_of_all_are_those_of_one_generator_and_its_packets_have_them_in_their_order() {
+        for shares in [vec![1], vec![1, 1], vec![2, 1, 4], vec![4, 2]] {
+            let whole = input(1000.0, 100);
+            let all: Vec<u64> = Arrival::constant().departures(whole, 9).collect();
+            let mut seen = vec![false; all.len()];
+            for (index, own) in each(&Arrival::constant(), whole, &shares).iter().enumerate() {
+                let places = Share::new(index, &shares).unwrap().places();
+                for (rank, due) in (0..).zip(own) {
+                    let place = usize::try_from(places.place(rank)).unwrap();
+                    assert_eq!(all[place], *due, "{shares:?}");
+                    assert!(!std::mem::replace(&mut seen[place], true));
+                }
+            }
+            assert!(seen.iter().all(|seen| *seen), "{shares:?}");
+        }
     }
 
     #[test]

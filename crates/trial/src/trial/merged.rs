@@ -5,7 +5,9 @@
 
 use super::{Slice, Trial};
 use crate::trial::disturbance::Disturbance;
-use crate::{Agent, AgentCounts, AgentState, Caveat, Delay, Extra, Replied, TargetActivity, TrialInput};
+use crate::{
+    Agent, AgentCounts, AgentState, Caveat, Delay, Extra, Replied, TargetActivity, TrialInput, Turns,
+};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -57,6 +59,7 @@ impl Trial {
             seed,
             intended: all(&parts, |part| part.intended),
             offered: sum(|part| part.offered),
+            turns: parts.iter().filter_map(|part| part.turns).reduce(Turns::and),
             forwarded: sum(|part| part.forwarded),
             duplicated: all(&parts, |part| part.duplicated),
             reordered: all(&parts, |part| part.reordered),

@@ -35,9 +35,12 @@ fn questions_have_their_turns_and_lines_their_comments() {
 
 #[test]
 fn names_that_are_made_are_on_the_wire_as_ones_that_are_listed() {
-    for (pattern, number, name) in
-        [("h{0..9}.a.org", 12, "h2.a.org"), ("{}.org.", 7, "7.org"), ("a.b", 0, "a.b"), (".", 0, ".")]
-    {
+    for (pattern, number, name) in [
+        ("h{0..9}.a.org", 12, "h2.a.org"),
+        ("{}.org.", 7, "0000000000007.org"),
+        ("a.b", 0, "a.b"),
+        (".", 0, "."),
+    ] {
         let made = Questions::named(pattern, "AAAA", Options::default()).unwrap();
         let twin = listed(&format!("{name} AAAA"));
         assert_eq!(asked(&made, number), asked(&twin, number), "{pattern}");

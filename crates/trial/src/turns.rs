@@ -1,0 +1,27 @@
+//! Which turns the requests of a trial had, where what a service is asked follows from a request's turn.
+
+/// Turns of a trial's requests. A number that never comes twice is the turn itself; what is listed has its turns in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Of the first request.
+    pub first: u64,
+    /// The highest; of several generators with random arrivals not every one between is somebody's.
+    pub last: u64,
+}
+
+impl Turns {
+    /// Those of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+}
+
+/// What a measurement asked before, that is resumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AskedBefore {
+    /// Turns below this were had by trials that are known.
+    pub below: u64,
+    /// So many more may have been had by one that was cut off.
+    pub perhaps: u64,
+}
