@@ -54,7 +54,8 @@ fn packets_for_somebody_elses_socket_are_heard_and_its_drops_counted() {
 
 #[test]
 fn packets_that_came_after_the_service_had_ended_are_lost_for_want_of_a_socket() {
-    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // The kernel gives away no such port: no other test gets it once it is free.
+    let target = (20_000..30_000).find_map(|port| UdpSocket::bind(("127.0.0.1", port)).ok()).unwrap();
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = target.local_addr().unwrap();
     let port = Port::open(at.port(), None, Duration::from_millis(5)).unwrap();
