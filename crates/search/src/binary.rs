@@ -33,6 +33,8 @@ struct Run {
     lower: Option<Rate>,
     /// Lowest load that was bad; above `lower`.
     upper: Option<Rate>,
+    /// Whether a trial of any run bore the highest load by this goal too.
+    is_highest_borne: bool,
 }
 
 impl Binary {
@@ -44,7 +46,9 @@ impl Binary {
         if goals.is_empty() {
             return Err(BinaryError::NoGoal);
         }
-        let run = |goal: &Goal| Ok(Run { goal: goal.checked()?, lower: None, upper: None });
+        let run = |goal: &Goal| {
+            Ok(Run { goal: goal.checked()?, lower: None, upper: None, is_highest_borne: false })
+        };
         let runs = goals.iter().map(run).collect::<Result<Vec<Run>, GoalError>>()?;
         let mut binary = Self { runs, range, wanted: None };
         binary.decide();
@@ -90,11 +94,19 @@ impl Run {
 
     fn record(&mut self, trial: &Trial) {
         let load = trial.input.load;
-        if trial.exceeds(self.goal.loss_ratio) {
+        // What our own side failed there takes back nothing that another run's trial showed.
+        let is_borne = self.is_highest_borne && self.upper.is_none();
+        let is_void = trial.fails(self.goal.loss_ratio).is_none();
+        if trial.exceeds(self.goal.loss_ratio) && !(is_borne && is_void) {
             self.upper = Some(load);
         } else {
             self.lower = Some(load);
         }
+    }
+
+    /// Whether a trial is as long as the goal asks, and meets it.
+    fn is_borne_by(&self, trial: &Trial) -> bool {
+        trial.input.duration >= self.goal.trial_duration && !trial.exceeds(self.goal.loss_ratio)
     }
 
     fn result(&self, range: LoadRange) -> GoalResult {
@@ -122,6 +134,11 @@ impl Algorithm for Binary {
     fn record(&mut self, trial: &Trial) {
         if let Some(run) = self.running() {
             run.record(trial);
+        }
+        if trial.input.load == self.range.max() {
+            for run in &mut self.runs {
+                run.is_highest_borne |= run.is_borne_by(trial);
+            }
         }
         self.decide();
     }

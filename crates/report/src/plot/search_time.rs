@@ -88,6 +88,7 @@ fn title(finding: &SearchSummary) -> String {
     {
         return match missing(&why) {
             "is not settled" => "No limit is settled".into(),
+            "was not reached" => "No limit was reached".into(),
             words => format!("Every limit {words}"),
         };
     }
@@ -143,7 +144,7 @@ fn same_standing(finding: &SearchSummary) -> Option<Standing> {
 /// What is to be said of a limit that is not known between two loads.
 fn missing(why: &Standing) -> &'static str {
     match why {
-        Standing::AtMaximum => "is above all loads that were allowed",
+        Standing::AtMaximum => "was not reached",
         Standing::BelowMinimum => "is below all loads that were allowed",
         Standing::Doubted(_) => "is doubted",
         _ => "is not settled",
