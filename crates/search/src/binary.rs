@@ -1,7 +1,7 @@
 //! Bisection (RFC 2544 §26.1 leaves the search open; this is what most testers do): the baseline.
 
 use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
+use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput};
 
 /// One bisection a goal, one after another, all with full trials.
 ///
@@ -104,9 +104,11 @@ impl Run {
         }
     }
 
-    /// Whether a trial is as long as the goal asks, and meets it.
+    /// Whether a trial is as long as the goal asks, and meets it; a longer one without loss meets any.
     fn is_borne_by(&self, trial: &Trial) -> bool {
-        trial.input.duration >= self.goal.trial_duration && !trial.exceeds(self.goal.loss_ratio)
+        let (duration, whole) = (trial.input.duration, self.goal.trial_duration);
+        let is_whole = duration == whole && !trial.exceeds(self.goal.loss_ratio);
+        is_whole || duration > whole && !trial.exceeds(Ratio::ZERO)
     }
 
     fn result(&self, range: LoadRange) -> GoalResult {
