@@ -527,11 +527,14 @@ impl fmt::Display for Caveat {
             ),
             Self::NoUpperEnd { loss_ratio, failed, passed_pps: Some(passed) } => write!(
                 f,
-                "no upper end is stated for {}: the last trials met it at {}, though {} before failed it at no higher load, so the \
-                 target may have become faster; search again, or longer (--budget)",
+                "no upper end is stated for {}: the last trials met it at {}, {}, so the target may have become faster; search \
+                 again, or longer (--budget)",
                 goal(*loss_ratio),
                 load(*passed),
-                number_of(*failed, "trial")
+                match failed {
+                    0 => "above where those before put its limit".into(),
+                    _ => format!("though {} before failed it at no higher load", number_of(*failed, "trial")),
+                }
             ),
             Self::NoUpperEnd { loss_ratio, failed, passed_pps: None } => write!(
                 f,
