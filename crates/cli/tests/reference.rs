@@ -231,7 +231,7 @@ fn made(name: &str) -> String {
         "denying" => codes(dropline_report::denying()),
         "targets" => fenced(targets().trim_end()),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),
-        "goals" => fenced(&sections(&help("search"), &["A goal is"])),
+        "goals" => fenced(&sections(&help("search"), &["A goal is", "Or a bound on the delay"])),
         "exit codes" => fenced(&sections(&help(""), &["Exit codes:"])),
         other => panic!("nothing is made by the name {other:?}"),
     }
