@@ -291,9 +291,18 @@ fn help_and_errors_have_none_of_the_words_to_avoid() {
     assert!(seen > 4000, "only {seen} lines were read");
 }
 
-/// Every string literal of the program with a blank in it, with its file.
+/// Every string literal of the program with a blank in it, with its file; of the Python package what stands beside an attribute too, and
+/// the description of the Debian package.
 fn all_said() -> Vec<(std::path::PathBuf, String)> {
     let mut all = Vec::new();
+    for file in files(&root().join("python/python"), "py") {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let beside = text.lines().filter_map(|line| line.trim_start().strip_prefix("#:")).map(str::to_owned);
+        let said = literals(&text).chain(beside).filter(|said| said.contains(' '));
+        all.extend(said.map(|said| (file.clone(), said)));
+    }
+    let control = root().join("packaging/control");
+    all.push((control.clone(), std::fs::read_to_string(&control).unwrap()));
     for file in sources(&root().join("crates")) {
         // What somebody else wrote is quoted as it stands.
         let quotes = file.ends_with("heartbeat_reliability/verdict.rs");

@@ -16,7 +16,7 @@ pub struct Reading {
     pub arrived_unix_s: u64,
     /// From the request to the report, in ns.
     pub round_trip_ns: u64,
-    /// `right`, or `dumpulse`: the wrong one that the original sends.
+    /// `right`, or `dumpulse`: the wrong one that Dumpulse, the original aggregator, sends.
     pub checksum: &'static str,
     /// How many times the original missed the modulus; null for a right checksum.
     pub checksum_missed: Option<u8>,

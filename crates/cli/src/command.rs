@@ -12,6 +12,7 @@ use clap::Parser;
 #[command(after_help = "\
 Try it, no network and no root needed:
   dropline search sim:consistent
+
 Measure a service of your own:
   dropline serve --service-time 20us &
   dropline search udp://127.0.0.1:7007

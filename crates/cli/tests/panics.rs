@@ -2,7 +2,7 @@
 
 mod command;
 
-use command::Bench;
+use command::{Bench, below};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PROMISED: [i32; 6] = [0, 1, 2, 3, 4, 130];
 
 /// A command that is over at once, whatever flag is added to it.
-const VERBS: [&[&str]; 25] = [
+const VERBS: [&[&str]; 37] = [
     &["search", "sim:hard", "--max-trials=1", "-q", "-o-"],
     &["trial", "sim:hard", "--load=1Mpps", "--duration=1ms", "-q", "-o-"],
     &["serve", "--listen=127.0.0.1:0", "--until-eof"],
@@ -23,6 +23,9 @@ const VERBS: [&[&str]; 25] = [
     &["report", "r.jsonl"],
     &["trend", "r.jsonl"],
     &["history", "list", "nights"],
+    &["history", "add", "r.jsonl", "--history=nights"],
+    &["history", "export", "nights"],
+    &["history", "index", "nights"],
     &["history", "prune", "nights", "--keep=1"],
     &["view", "no-such"],
     &["export", "r.jsonl"],
@@ -31,10 +34,19 @@ const VERBS: [&[&str]; 25] = [
     &["measure", "sim:hard"],
     &["heartbeat", "report", "127.0.0.1:1"],
     &["heartbeat", "send", "127.0.0.1:1", "--once"],
+    &["heartbeat", "serve", "--listen=no-such"],
+    &["heartbeat", "watch", "no-such"],
+    &["heartbeat", "cost", "no-such.c"],
+    &["heartbeat", "reliability", "--draws=0"],
     &["experiment", "no-such"],
     &["doctor", "sim:hard"],
     &["agent", "--join=nats://127.0.0.1:1"],
     &["fleet", "list", "--join=nats://127.0.0.1:1"],
+    &["fleet", "ping", "--join=nats://127.0.0.1:1"],
+    &["fleet", "doctor", "--join=nats://127.0.0.1:1"],
+    &["fleet", "revoke", "no-such", "--key=no-such", "--join=nats://127.0.0.1:1"],
+    &["fleet", "grant", "--key=no-such", "--agent=a", "--target=127.0.0.1", "--max-pps=1"],
+    &["fleet", "keys", "/dev/null/none", "a"],
     &["client"],
     &["completions", "bash"],
     &["man", "search"],
@@ -60,17 +72,47 @@ fn bench() -> Bench {
     bench
 }
 
+/// Every verb that has none below it, by the help.
+fn verbs(bench: &Bench) -> Vec<String> {
+    let help = |verb: &str| {
+        let words: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
+        bench.run(&words).text
+    };
+    let (mut left, mut last) = (below("", &help("")), Vec::new());
+    while let Some(verb) = left.pop() {
+        let further = below(&verb, &help(&verb));
+        if further.is_empty() {
+            last.push(verb);
+        }
+        left.extend(further);
+    }
+    last
+}
+
+/// Whether words are a command of this verb.
+fn is_of(words: &[&str], verb: &str) -> bool {
+    let verb: Vec<&str> = verb.split(' ').collect();
+    words.starts_with(&verb)
+}
+
 /// Flags of a verb, by its own help.
 fn flags(bench: &Bench, verb: &[&str]) -> Vec<String> {
-    let words: Vec<&str> =
-        verb.iter().take_while(|word| word.bytes().all(|b| b.is_ascii_lowercase())).copied().collect();
-    let words = if ["heartbeat", "history"].contains(&words[0]) { &words[..2] } else { &words[..1] };
-    let help = bench.run(&[words, &["--help"]].concat()).text;
+    let words: Vec<&str> = verb.iter().chain(&["--help"]).copied().collect();
+    let help = bench.run(&words).text;
     let named = help.lines().filter_map(|line| {
         let (_, rest) = line.trim_start().split_once("--").filter(|(before, _)| before.len() <= 4)?;
         Some(rest.split(|c: char| c != '-' && !c.is_ascii_alphanumeric()).next()?.to_owned())
     });
     named.filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn every_verb_of_the_help_is_tried() {
+    let verbs = verbs(&bench());
+    assert!(verbs.len() > 30, "{verbs:?}");
+    let untried = |verb: &&String| !VERBS.iter().any(|words| is_of(words, verb));
+    let untried: Vec<&String> = verbs.iter().filter(untried).collect();
+    assert!(untried.is_empty(), "give each words that end at once: {untried:?}");
 }
 
 #[test]

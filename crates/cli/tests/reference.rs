@@ -5,7 +5,7 @@
 
 mod command;
 
-use command::Bench;
+use command::{Bench, below};
 use dropline_targets::{IN_TABLES, PARAMETERS, Parameter};
 use dropline_trial::caveat::{DISTURBING, INVALIDATING, OF_SEARCH};
 use schemars::JsonSchema;
@@ -30,14 +30,6 @@ fn help(verb: &str) -> String {
 /// The list of `dropline help targets`.
 fn targets() -> String {
     Bench::new().done(&["help", "targets"]).text
-}
-
-/// The verbs that a help lists below the one that it is of.
-fn below(verb: &str, help: &str) -> Vec<String> {
-    let list = help.split("Verbs:\n").nth(1).unwrap_or_default();
-    let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
-    names.map(|name| format!("{verb} {name}").trim().to_owned()).collect()
 }
 
 /// The paragraphs of a help that begin so.
@@ -254,7 +246,7 @@ fn made(name: &str) -> String {
         "denying" => codes(dropline_report::denying()),
         "targets" => fenced(targets().trim_end()),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),
-        "goals" => fenced(&sections(&help("search"), &["A goal is"])),
+        "goals" => fenced(&sections(&help("search"), &["A goal is", "Or a bound on the delay"])),
         "exit codes" => fenced(&sections(&help(""), &["Exit codes:"])),
         other => panic!("nothing is made by the name {other:?}"),
     }

@@ -78,7 +78,7 @@ impl Account {
 /// Its row in the table of experiments.
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "heartbeat-server",
-    about: "CPU, loss and round trip of heartbeat serve beside a server written as the original was",
+    about: "CPU, loss and round trip of heartbeat serve beside a server written as Dumpulse, the original, was",
     runs: Some(RUNS),
     flags: &["small"],
     run,

@@ -17,7 +17,7 @@ use observed::Observed;
 use row::Row;
 use std::sync::atomic::Ordering;
 
-/// Runs of a row, as the seed had.
+/// Runs of a row, as the weblog of 2012 had.
 const RUNS: u32 = 5;
 
 /// Its row in the table of experiments.

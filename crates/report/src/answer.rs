@@ -13,7 +13,10 @@ pub fn line(record: &Record) -> String {
     let header = &record.header;
     let when = prose::date(&header.started);
     let answer = words(std::slice::from_ref(record));
-    let words = format!("{answer} {}. {}, {when}", prose::sentence_case(&sure(record)), header.target);
+    let certificates = SearchSummary::of(record).map_or_else(Vec::new, |finding| finding.certificates());
+    let certified: String = certificates.iter().map(|words| format!(" {words}")).collect();
+    let words =
+        format!("{answer} {}.{certified} {}, {when}", prose::sentence_case(&sure(record)), header.target);
     dropline_printable::in_one_line(&words).replace(['\u{a0}', '\u{202f}'], " ")
 }
 

@@ -1,6 +1,6 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
-use crate::number::{JOIN, Loads, decimals_of, fixed, low, percent, rounded, three};
+use crate::number::{JOIN, Loads, decimals_of, digits, fixed, low, percent, rounded, three};
 use crate::search_summary::{goal_words, limit_words};
 use crate::verdict;
 use dropline_record::{
@@ -137,9 +137,17 @@ pub(crate) fn in_three(ratio: f64, round: fn(f64) -> f64) -> String {
     if ratio >= MANY {
         return times(ratio, round);
     }
-    let change = (ratio - 1.0) * 100.0;
-    let value = three(rounded(change, decimals_of(change, 3), round));
+    let (change, decimals) = in_per_cent(ratio, decimals_of((ratio - 1.0) * 100.0, 3), round);
+    // Behind 99 as many digits as tell what is left.
+    let value = digits(change, if change < -99.0 { 2 + decimals as i32 } else { 3 });
     format!("{}{value}{JOIN}%", if ratio > 1.0 { "+" } else { "" })
+}
+
+/// The change that a ratio is, in per cent, rounded to so many decimals, and to more where a limit that is not 0 would have fallen by all.
+fn in_per_cent(ratio: f64, decimals: usize, round: fn(f64) -> f64) -> (f64, usize) {
+    let told = |decimals| (rounded((ratio - 1.0) * 100.0, decimals, round), decimals);
+    let is_all = |(change, _): &(f64, usize)| ratio > 0.0 && *change <= -100.0;
+    (decimals..9).map(told).find(|told| !is_all(told)).unwrap_or_else(|| told(9))
 }
 
 /// What became of a limit, in digits that its interval supports.
@@ -159,7 +167,8 @@ fn change_to(line: &MovedLine, ratio: f64, round: fn(f64) -> f64) -> String {
         return in_three(ratio, round);
     };
     let decimals = (-((high - low) * 10.0).log10()).ceil().clamp(0.0, 4.0) as usize;
-    let value = fixed(rounded((ratio - 1.0) * 100.0, decimals, round), decimals);
+    let (change, decimals) = in_per_cent(ratio, decimals, round);
+    let value = fixed(change, decimals);
     let is_zero = value.chars().all(|sign| matches!(sign, '0' | '.'));
     format!("{}{value}{JOIN}%", if ratio > 1.0 && !is_zero { "+" } else { "" })
 }
@@ -286,4 +295,21 @@ pub(crate) fn side(side: &SearchedLine) -> String {
     let trials = crate::number::plural(*trials, "trial");
     let time = crate::number::seconds(*elapsed_s);
     format!("{source}   {target}, {algorithm}, {trials} in {time}, {started}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_not_nothing_fell_by_less_than_all() {
+        for round in [f64::floor, f64::round] {
+            let said: Vec<String> =
+                [0.001, 0.0004, 0.000_001_2].iter().map(|ratio| in_three(*ratio, round)).collect();
+            assert!(said.iter().all(|words| words.contains("99.9")), "{said:?}");
+        }
+        assert_eq!(in_three(0.0004, f64::floor).replace(JOIN, " "), "\u{2212}99.96 %");
+        assert_eq!(in_three(0.0, f64::floor).replace(JOIN, " "), "\u{2212}100 %");
+        assert_eq!(in_three(0.912, f64::floor).replace(JOIN, " "), "\u{2212}8.8 %");
+    }
 }

@@ -26,6 +26,7 @@ pub fn markdown(records: &[Record]) -> String {
         [only] => match SearchSummary::of(only) {
             Some(finding) => {
                 parts.push(table(&without_notes(goals(&finding))) + &unsettled(&finding));
+                parts.extend(finding.certificates().iter().map(|certificate| text(certificate)));
                 parts.push(format!("{}.", text(&prose::sentence_case(&finding.cost_and_end()))));
             }
             None => parts.push(table(&singles(records))),

@@ -248,14 +248,14 @@ impl<'a> SearchSummary<'a> {
         if self.standings[goal] == Standing::BelowMinimum {
             return Some(less(self.search.min_load_pps));
         }
-        if let (Standing::Wide, None) = (&self.standings[goal], answer.headline_pps()) {
+        let is_cut_off = self.standings[goal].is_cut_off();
+        if (is_cut_off || self.standings[goal] == Standing::Wide) && answer.headline_pps().is_none() {
             return answer.lower_pps.map(at_least).or_else(|| answer.upper_pps.map(less));
         }
         let load = answer.headline_pps()?;
-        let more = matches!(
-            self.standings[goal],
-            Standing::AtMaximum | Standing::GeneratorLimited | Standing::Disturbed | Standing::TargetStarved
-        );
+        let more = self.standings[goal] == Standing::AtMaximum
+            || self.standings[goal].is_of_our_side()
+            || is_cut_off && answer.upper_pps.is_none();
         Some(if more { at_least(load) } else { with(self.stated(goal, load)) })
     }
 
@@ -302,15 +302,33 @@ impl<'a> SearchSummary<'a> {
         (low > 0.0).then_some([(least, low), above])
     }
 
+    /// What a load that was borne is, where no limit was found: the highest that was allowed, or one below it.
+    fn highest_allowed(&self, goal: usize, borne: f64) -> String {
+        match self.search.max_load_pps {
+            most if borne >= most * (1.0 - 1e-9) => "the highest load allowed".into(),
+            most => format!(
+                "and its limit may be above {}, the highest load allowed",
+                self.loads_of(goal).with_unit(most)
+            ),
+        }
+    }
+
     /// A load in a unit of its own, where it is far from the others.
     fn own_unit(&self, load: f64) -> String {
         Loads::of(self.record.header.load_unit, [], load).with_unit(load)
     }
 
-    /// `17 of 19 trials there failed it`.
-    fn at_the_lowest_load(&self, answer: &AnswerLine) -> String {
-        let (failed, of) = tried_at_lowest(self.record, answer).unwrap_or_default();
-        format!("{failed} of {} there failed it", number::plural(of, "trial"))
+    /// `17 of 19 trials`: how many of those at the lowest load failed a goal.
+    fn failed_at_lowest(&self, answer: &AnswerLine) -> Option<String> {
+        let (failed, of) = tried_at_lowest(self.record, answer).filter(|(failed, _)| *failed > 0)?;
+        Some(format!("{failed} of {}", number::plural(of, "trial")))
+    }
+
+    /// What trials at the lowest load say where it is no lower end.
+    fn why_no_lower(&self, answer: &AnswerLine) -> Option<String> {
+        let failed = self.failed_at_lowest(answer).filter(|_| answer.lower_pps.is_none())?;
+        let lowest = self.own_unit(self.search.min_load_pps);
+        Some(format!("no lower end, {failed} at {lowest}, the lowest load allowed, failed the goal"))
     }
 
     /// How many trials met a goal that tell of the target, in words, and the highest of their loads.
@@ -360,7 +378,11 @@ impl<'a> SearchSummary<'a> {
             }
             Standing::Narrow => "the interval is within the width that was asked for".into(),
             Standing::Wide => "the interval is wider than was asked for; search longer (--budget)".into(),
-            Standing::AtMaximum => format!("{}, the highest load allowed; raise --max-load", at_least()),
+            Standing::AtMaximum => {
+                let allowed = answer.lower_pps.map(|lower| self.highest_allowed(goal, lower));
+                let allowed = allowed.unwrap_or_else(|| "the highest load allowed".into());
+                format!("{}, {allowed}; raise --max-load", at_least())
+            }
             Standing::BelowMinimum => {
                 let lowest = load(Some(self.search.min_load_pps));
                 match self.lost_at_any_load() {
@@ -377,10 +399,14 @@ impl<'a> SearchSummary<'a> {
                              {above}): look for a cause that is not the load{next}"
                         )
                     }
-                    None => format!(
-                        "the goal fails even at {lowest}, the lowest load allowed ({}); lower --min-load",
-                        self.at_the_lowest_load(answer)
-                    ),
+                    None => {
+                        let failed = self.failed_at_lowest(answer);
+                        let failed =
+                            failed.map_or_else(String::new, |failed| format!(" ({failed} there failed it)"));
+                        format!(
+                            "the goal fails even at {lowest}, the lowest load allowed{failed}; lower --min-load"
+                        )
+                    }
                 }
             }
             standing @ (Standing::GeneratorLimited | Standing::Disturbed)
@@ -433,7 +459,8 @@ impl<'a> SearchSummary<'a> {
         let wide = width(answer)
             .map_or_else(String::new, |width| format!("{} wide; ", number::percent_of(width, WIDTH_DIGITS)));
         if answer.outlook.is_none() && self.standings[goal] == Standing::Wide {
-            return Some(format!("{wide}{}", self.what_helps()));
+            let no_lower = self.why_no_lower(answer).map_or_else(String::new, |why| format!("{why}; "));
+            return Some(format!("{wide}{no_lower}{}", self.what_helps()));
         }
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
@@ -471,6 +498,13 @@ impl<'a> SearchSummary<'a> {
             Some(EndWord::Done) => "longer trials (trial=5s behind the goal) may make it more precise",
             _ => "a longer search (--budget) would make it more precise",
         }
+    }
+
+    /// The same of each goal that has it, with its name: `By RFC 9971, no loss: regular, [a, b] Mpps.`
+    pub(crate) fn certificates(&self) -> Vec<String> {
+        let told = self.names.iter().zip(&self.answers);
+        told.filter_map(|(name, answer)| Some(format!("By RFC 9971, {name}: {}.", self.certificate(answer)?)))
+            .collect()
     }
 
     /// What RFC 9971 says of a goal, where that was asked for: `regular, [a, b] Mpps, 9.0 Mpps conditional

@@ -213,5 +213,5 @@ pub(crate) fn delays(delay: &dropline_record::DelayLine) -> String {
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}\u{a0}{}", number::nanoseconds(value?))))
         .collect();
-    if words.is_empty() { "no packet came back".into() } else { words.join("\u{a0} ") }
+    if words.is_empty() { "no delay is known".into() } else { words.join("\u{a0} ") }
 }

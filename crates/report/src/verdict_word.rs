@@ -50,22 +50,6 @@ pub(crate) fn tried_at_lowest(record: &Record, answer: &AnswerLine) -> Option<(u
     Some((failed, failed + passed))
 }
 
-/// Whether an answer without a lower end is that of a goal which fails at the lowest load: of a load at which half of all trials meet it,
-/// chance has as few that did no oftener than the level leaves.
-fn fails_at_lowest(record: &Record, answer: &AnswerLine) -> bool {
-    let Some((failed, of)) = tried_at_lowest(record, answer).filter(|_| answer.lower_pps.is_none()) else {
-        return false;
-    };
-    // Logarithm of the probability that so many of them meet it, from none on.
-    let mut ln = -(of as f64) * std::f64::consts::LN_2;
-    let mut by_chance = 0.0;
-    for met in 0..=of - failed {
-        by_chance += ln.exp();
-        ln += ((of - met) as f64 / (met + 1) as f64).ln();
-    }
-    by_chance < answer.level.map_or(0.05, |level| 1.0 - level)
-}
-
 /// The upper bound, if a trial there failed the goal though its load was offered: then the target has a limit below it, whatever
 /// disturbed the trials between.
 pub(crate) fn failed_by_itself(record: &Record, answer: &AnswerLine) -> Option<f64> {
@@ -136,7 +120,6 @@ impl Standing {
     /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
         let standing = match Self::stated(answer) {
-            Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
             Self::GeneratorLimited
                 if answer.lower_pps.is_some() && failed_by_itself(record, answer).is_some()
                     || !is_of_our_generator(record) =>
@@ -205,6 +188,11 @@ impl Standing {
     /// Whether what ended the answer is our own side, or this machine's, and not the target.
     pub(crate) fn is_of_our_side(&self) -> bool {
         matches!(self, Self::GeneratorLimited | Self::Disturbed | Self::TargetStarved)
+    }
+
+    /// Whether the search ended before it had an answer, by itself or by something else.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Unfinished | Self::BrokenOff { .. } | Self::Other(_))
     }
 
     /// Whether both ends stand.

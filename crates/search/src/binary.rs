@@ -1,7 +1,7 @@
 //! Bisection (RFC 2544 §26.1 leaves the search open; this is what most testers do): the baseline.
 
 use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
+use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput};
 
 /// One bisection a goal, one after another, all with full trials.
 ///
@@ -33,6 +33,8 @@ struct Run {
     lower: Option<Rate>,
     /// Lowest load that was bad; above `lower`.
     upper: Option<Rate>,
+    /// Whether a trial of any run bore the highest load by this goal too.
+    is_highest_borne: bool,
 }
 
 impl Binary {
@@ -44,7 +46,9 @@ impl Binary {
         if goals.is_empty() {
             return Err(BinaryError::NoGoal);
         }
-        let run = |goal: &Goal| Ok(Run { goal: goal.checked()?, lower: None, upper: None });
+        let run = |goal: &Goal| {
+            Ok(Run { goal: goal.checked()?, lower: None, upper: None, is_highest_borne: false })
+        };
         let runs = goals.iter().map(run).collect::<Result<Vec<Run>, GoalError>>()?;
         let mut binary = Self { runs, range, wanted: None };
         binary.decide();
@@ -90,11 +94,21 @@ impl Run {
 
     fn record(&mut self, trial: &Trial) {
         let load = trial.input.load;
-        if trial.exceeds(self.goal.loss_ratio) {
+        // What our own side failed there takes back nothing that another run's trial showed.
+        let is_borne = self.is_highest_borne && self.upper.is_none();
+        let is_void = trial.fails(self.goal.loss_ratio).is_none();
+        if trial.exceeds(self.goal.loss_ratio) && !(is_borne && is_void) {
             self.upper = Some(load);
         } else {
             self.lower = Some(load);
         }
+    }
+
+    /// Whether a trial is as long as the goal asks, and meets it; a longer one without loss meets any.
+    fn is_borne_by(&self, trial: &Trial) -> bool {
+        let (duration, whole) = (trial.input.duration, self.goal.trial_duration);
+        let is_whole = duration == whole && !trial.exceeds(self.goal.loss_ratio);
+        is_whole || duration > whole && !trial.exceeds(Ratio::ZERO)
     }
 
     fn result(&self, range: LoadRange) -> GoalResult {
@@ -122,6 +136,11 @@ impl Algorithm for Binary {
     fn record(&mut self, trial: &Trial) {
         if let Some(run) = self.running() {
             run.record(trial);
+        }
+        if trial.input.load == self.range.max() {
+            for run in &mut self.runs {
+                run.is_highest_borne |= run.is_borne_by(trial);
+            }
         }
         self.decide();
     }

@@ -361,4 +361,10 @@ fn a_highest_load_that_was_borne_is_not_where_our_generator_ends() {
             assert_eq!(outcome.result, GoalResult::Irregular(Irregular::AtMaximum), "{outcome:?}");
         }
     }
+    // By bisection, one trial there decides, and what it bore for a strict goal it bore for each looser one.
+    let told = |number: u64, load: f64| (if after_the_first(number, load) { 0.6 } else { 1.0 }, 0.0);
+    for outcome in &answered("binary", 50_000.0, told).outcome {
+        assert_eq!((outcome.lower, outcome.upper), (Some(pps(20_000)), None), "{outcome:?}");
+        assert_eq!(outcome.result, GoalResult::Irregular(Irregular::AtMaximum), "{outcome:?}");
+    }
 }

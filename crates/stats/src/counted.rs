@@ -80,7 +80,7 @@ pub enum CountError {
 }
 
 impl Default for Meaning {
-    /// Microseconds, as the seed of this method has them.
+    /// Microseconds, as who described this method has them.
     fn default() -> Self {
         Self { unit_ns: 1000, quantum_ns: 1000.0, rounding: Rounding::Round, event: Event::Each }
     }

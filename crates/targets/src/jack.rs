@@ -21,7 +21,7 @@ pub(super) static PARAMETERS: [Parameter; 5] = [
         "joins the server of this name that runs already, with its own period, rate and priority; without it one is started",
     ),
 ];
-/// The seed's period.
+/// The period of the thread of 2004.
 const PERIOD: u32 = 32;
 /// Periods that a search looks at, where nobody says.
 const LONGEST: u64 = 1024;
@@ -191,7 +191,11 @@ mod tests {
         let audio = parse("?period=64&rate=44100&realtime=no").unwrap();
         assert_eq!((audio.period, audio.settings.rate, audio.settings.priority), (64, 44_100, None));
         assert_eq!(audio.load().unwrap().as_millipps(), 689_062);
-        assert_eq!(parse("").unwrap().load().unwrap().as_millipps(), 1_500_000, "the seed's 32 frames");
+        assert_eq!(
+            parse("").unwrap().load().unwrap().as_millipps(),
+            1_500_000,
+            "the 32 frames of the thread of 2004"
+        );
         assert_eq!(parse("?server=default").unwrap().settings.server.as_deref(), Some("default"));
         assert_eq!(parse("?server=dropline-no-such-server").unwrap().load(), None);
         for bad in ["x", "?period=0", "?rate=a", "?realtime=1", "?server=", "?server=a&period=3", "?priod=3"]

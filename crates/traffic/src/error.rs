@@ -304,7 +304,7 @@ fn packets_were(number: u64) -> String {
 /// What came of packets that nobody answered.
 fn what_came(others: u64, from: Option<SocketAddr>, waited: Duration, unlike: &[u64; 4]) -> String {
     const KINDS: [&str; 4] = [
-        "carried the identifier of no request",
+        "carried the identifier of no request that was open",
         "were too short",
         "were too long",
         "spoke of something else than was asked",

@@ -60,7 +60,7 @@ class Answer(Fields):
     upper_pps: Optional[float]
     #: Median of an interval.
     median_pps: Optional[float]
-    #: How often the interval holds the truth; None where the algorithm states bounds.
+    #: How often the interval holds the true value; None where the algorithm states bounds.
     level: Optional[float]
     #: Conditional throughput of RFC 9971.
     conditional_throughput_pps: Optional[float]

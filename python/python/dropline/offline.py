@@ -51,7 +51,7 @@ class Comparison(Told):
 
     def __init__(self, said: str, text: str, is_worse: bool) -> None:
         super().__init__(said, text)
-        #: Whether B is worse than A, beyond what chance explains.
+        #: Whether B is worse than A, by more than random scatter explains.
         self.is_worse = is_worse
 
     @property

@@ -70,7 +70,7 @@ class robot:  # noqa: N801 -- Robot finds a library's class by the name of its m
 
     @keyword
     def limits_should_not_be_worse_than(self, record: Record, before: Union[Record, Any]) -> Comparison:
-        """Fails where a limit is worse than that of ``before``, a record or its file, beyond what chance explains."""
+        """Fails where a limit is worse than that of ``before``, a record or its file, by more than random scatter explains."""
         compared = dropline.compare(dropline.read(before) if isinstance(before, str) else before, record)
         logger.info(compared.text())
         if compared.is_worse:

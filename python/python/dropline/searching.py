@@ -144,7 +144,7 @@ def search(
     raised here, and what was measured is kept.
 
     ``goals`` are shares that may be lost, words such as ``"p99<200us"``, or :class:`Goal`; without them 0 and 0.5 %.
-    ``record`` is a new file that is written trial by trial; ``resume`` is such a file, whose search goes on where it stood,
+    ``record`` is a new file that is written trial by trial; ``resume`` is such a file, whose search continues where it stood,
     with other limits where ``budget`` or ``max_trials`` say so.
 
     >>> record = search("sim:consistent?capacity=9Mpps", goals=["0.5%"], algorithm="mlr")
@@ -156,7 +156,7 @@ def search(
     )
     if resume is not None and (said := [name for name in _OF_RECORD if asked[name] is not None and asked[name] is not False and asked[name] != []]):
         raise UsageError(
-            f"resume goes on with what its record says: leave {' and '.join(said)} out; budget and max_trials may be others"
+            f"resume continues with what its record says: leave {' and '.join(said)} out; budget and max_trials may be others"
         )
     if resume is not None and record is not None:
         raise UsageError("a search that is resumed is kept in its own record: leave record out")

@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dropline-record",
             metavar="NAME",
             help="keep a record of each search under NAME, in place of an older one that it is not worse than")
-    group.addoption("--dropline-compare", metavar="NAME", help="fail a test whose limit is worse than that of NAME, beyond chance")
+    group.addoption("--dropline-compare", metavar="NAME", help="fail a test whose limit is worse than that of NAME, by more than random scatter explains")
     group.addoption(
         "--dropline-storage", metavar="DIR", default=".dropline", help="where records are kept [default: .dropline]"
     )

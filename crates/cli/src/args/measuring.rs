@@ -45,7 +45,8 @@ fn search_help() -> String {
 A goal is a loss ratio with optional attributes (RFC 9971):
   --goal 0.5%,exceed=50%,trial=1s,initial=1s,sum=21s
   --goal 0,width=1%
-or a bound on the delay; what comes back later counts as lost:
+
+Or a bound on the delay; what comes back later counts as lost:
   --goal 'p99<200us'
   --goal 'late>50ms:0.1%'
 

@@ -49,13 +49,17 @@ pub(crate) fn man(args: &ManArgs, mut all: Command) -> Result<u8, Failure> {
                 .advice("all verbs:  dropline --help")
         })?
         .clone();
+    let text = roff(page).map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
+    out::print_data(&text)?;
+    Ok(DONE)
+}
+
+fn roff(page: Command) -> std::io::Result<String> {
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .source(format!("dropline {}", env!("CARGO_PKG_VERSION")))
-        .render(&mut text)
-        .map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
-    out::print_data(&help::printed(&String::from_utf8_lossy(&text)))?;
-    Ok(DONE)
+        .render(&mut text)?;
+    Ok(help::printed(&String::from_utf8_lossy(&text)))
 }
 
 /// The verb whose words, with hyphens between them, are its page's name; the program itself has none.
@@ -67,4 +71,32 @@ fn verb_of_page<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
         "" => Some(verb),
         rest => verb_of_page(verb, rest.strip_prefix('-')?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Cli;
+
+    /// roff fills a line without an indent onto the one before, also where that is a command.
+    #[test]
+    fn no_man_page_runs_a_command_and_a_sentence_together() {
+        let mut all = Cli::as_typed();
+        all.build();
+        let mut left = vec![all];
+        let mut pages = 0;
+        while let Some(page) = left.pop() {
+            left.extend(page.get_subcommands().cloned());
+            let name = page.get_display_name().unwrap_or_else(|| page.get_name()).to_owned();
+            let text = roff(page).unwrap();
+            let lines: Vec<&str> = text.lines().collect();
+            for pair in lines.windows(2) {
+                let is_filled =
+                    pair[0].starts_with(' ') && !pair[1].is_empty() && !pair[1].starts_with([' ', '.']);
+                assert!(!is_filled, "{name}: {pair:?}: an empty line between them");
+            }
+            pages += 1;
+        }
+        assert!(pages > 30, "{pages} pages");
+    }
 }

@@ -7,6 +7,14 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+/// The verbs that a help lists below the one that it is of.
+pub(crate) fn below(verb: &str, help: &str) -> Vec<String> {
+    let list = help.split("Verbs:\n").nth(1).unwrap_or_default();
+    let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(|name| format!("{verb} {name}").trim().to_owned()).collect()
+}
+
 /// A directory in which `dropline` is started.
 pub(crate) struct Bench {
     directory: tempfile::TempDir,

@@ -68,7 +68,7 @@ const BUFFERS_KIB: [u64; 5] = [16, 32, 64, 128, 256];
 /// Stages of a graph where others vary, and its buffers.
 const STAGES: u32 = 6;
 const BUFFER_KIB: u64 = 64;
-/// Pipes, as the seed had.
+/// Pipes, as the weblog of 2021 had.
 const PIPES: u32 = 6;
 
 impl Variant {

@@ -1,4 +1,4 @@
-//! What the runs say: tables, the seed's plot, and whether the bars are kept.
+//! What the runs say: tables, the plot of the weblog of 2021, and whether the bars are kept.
 
 use super::ALL_PAIRS;
 use super::cell::{Cell, Part, SYSTEMS, System, VARIANTS, Variant, WEIGHED};

@@ -23,9 +23,9 @@ pub(super) enum Senders {
     Constant(u32),
     /// One that keeps a schedule, with exponential gaps.
     Poisson(u32),
-    /// As many processes that send and let the others run: the seed's "constant".
+    /// As many processes that send and let the others run: "constant" of the weblog of 2012.
     Yield(u32),
-    /// As many processes that sleep for an exponential time of 200 us on today's timers: the seed's "Poisson".
+    /// As many processes that sleep for an exponential time of 200 us on today's timers: its "Poisson".
     Sleepers(u32),
     /// As many processes that wake up every so many ms, in so many groups apart.
     Ticks { clients: u32, period_ms: u32, groups: u32 },
@@ -42,8 +42,8 @@ pub(super) enum Layout {
 
 /// How long clients of most rows send.
 const USUAL_SECONDS: u32 = 2;
-/// Mean of the seed's exponential sleeps: `-log(1 - random()) / 5000` seconds.
-const SEED_SLEEP: Duration = Duration::from_micros(200);
+/// Mean of the weblog's exponential sleeps: `-log(1 - random()) / 5000` seconds.
+const PUBLISHED_SLEEP: Duration = Duration::from_micros(200);
 
 impl Row {
     const fn new(senders: Senders, layout: Layout, room: u32) -> Self {
@@ -83,7 +83,7 @@ impl Row {
         rows.into_iter().map(|(senders, layout, room)| Self::new(senders, layout, room)).collect()
     }
 
-    /// All periods and phases over all buffers, on one CPU and two; the seed's two rows for a minute each.
+    /// All periods and phases over all buffers, on one CPU and two; the weblog's two rows for a minute each.
     pub(super) fn full() -> Vec<Self> {
         let mut senders = vec![Senders::Yield(64), Senders::Sleepers(128)];
         for period_ms in [1, 2, 10, 20] {
@@ -98,7 +98,9 @@ impl Row {
                 rows.extend([64, 100, 128, 256].map(|room| Self::new(senders, layout, room)));
             }
         }
-        rows.extend(rows.clone().into_iter().filter(Self::is_seeds).map(|row| Self { seconds: 60, ..row }));
+        rows.extend(
+            rows.clone().into_iter().filter(Self::is_published).map(|row| Self { seconds: 60, ..row }),
+        );
         let mut apart: Vec<Self> = Vec::new();
         rows.into_iter().for_each(|row| {
             if !apart.contains(&row) {
@@ -116,8 +118,8 @@ impl Row {
             .to_vec()
     }
 
-    /// Whether it stands for one of the seed's two tables.
-    pub(super) fn is_seeds(&self) -> bool {
+    /// Whether it stands for one of the weblog's two tables.
+    pub(super) fn is_published(&self) -> bool {
         self.layout == Layout::One
             && match self.senders {
                 Senders::Yield(64) => self.room == 64,
@@ -149,7 +151,7 @@ impl Row {
             Senders::Constant(pps) => schedule(Arrival::constant(), pps),
             Senders::Poisson(pps) => schedule(Arrival::poisson(), pps),
             Senders::Yield(clients) => all(clients, Think::Yield),
-            Senders::Sleepers(clients) => all(clients, Think::Exponential(SEED_SLEEP)),
+            Senders::Sleepers(clients) => all(clients, Think::Exponential(PUBLISHED_SLEEP)),
             Senders::Ticks { clients, period_ms, groups } => {
                 let period = Duration::from_millis(period_ms.into());
                 let offset = |client| period * (client % groups) / groups;
@@ -203,7 +205,7 @@ mod tests {
         for rows in [Row::usual(), Row::full()] {
             let keys: std::collections::BTreeSet<String> = rows.iter().map(Row::key).collect();
             assert_eq!(keys.len(), rows.len());
-            assert!(rows.iter().filter(|row| row.is_seeds()).count() >= 2);
+            assert!(rows.iter().filter(|row| row.is_published()).count() >= 2);
         }
         // Five runs of a row, each a second more than it sends.
         assert!(Row::usual().iter().map(|row| 5 * (row.seconds + 2)).sum::<u32>() < 600);

@@ -1,4 +1,4 @@
-//! The answer: the seed's two tables, a row's reason, the models beside what was lost.
+//! The answer: the two tables of the weblog of 2012, a row's reason, the models beside what was lost.
 
 use super::observed::Observed;
 use super::row::{Layout, Row, Senders};
@@ -29,7 +29,7 @@ pub(super) fn study(rows: &[Row], seen: &[Observed], mut caveats: Vec<CaveatLine
         }
     }
     let mut tables: Vec<Table> =
-        groups.iter().filter(|(row, _)| row.is_seeds()).map(|(row, runs)| seeds(row, runs)).collect();
+        groups.iter().filter(|(row, _)| row.is_published()).map(|(row, runs)| seeds(row, runs)).collect();
     tables.extend([reasons(&groups), models(&groups), errors(&groups)]);
     Study {
         name: "poisson-loss".into(),
@@ -43,7 +43,7 @@ pub(super) fn study(rows: &[Row], seen: &[Observed], mut caveats: Vec<CaveatLine
 
 fn title(groups: &[(Row, Vec<&Observed>)]) -> String {
     let find = |wanted: fn(&Senders) -> bool| {
-        groups.iter().find(|(row, _)| row.is_seeds() && wanted(&row.senders)).map(|(_, runs)| runs)
+        groups.iter().find(|(row, _)| row.is_published() && wanted(&row.senders)).map(|(_, runs)| runs)
     };
     let ticks = find(|senders| matches!(senders, Senders::Ticks { .. }));
     let yields = find(|senders| matches!(senders, Senders::Yield(_)));
@@ -251,7 +251,7 @@ fn errors(groups: &[(Row, Vec<&Observed>)]) -> Table {
 fn charts(groups: &[(Row, Vec<&Observed>)]) -> Vec<Chart> {
     let mut charts = Vec::new();
     let drawn = |row: &Row| {
-        row.is_seeds() || matches!((row.senders, row.layout), (Senders::Poisson(6_400), Layout::One))
+        row.is_published() || matches!((row.senders, row.layout), (Senders::Poisson(6_400), Layout::One))
     };
     for (row, runs) in groups.iter().filter(|(row, _)| drawn(row)) {
         let Some(run) = runs.first() else { continue };

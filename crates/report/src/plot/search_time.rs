@@ -88,6 +88,7 @@ fn title(finding: &SearchSummary) -> String {
     {
         return match missing(&why) {
             "is not settled" => "No limit is settled".into(),
+            "was not reached" => "No limit was reached".into(),
             words => format!("Every limit {words}"),
         };
     }
@@ -143,7 +144,7 @@ fn same_standing(finding: &SearchSummary) -> Option<Standing> {
 /// What is to be said of a limit that is not known between two loads.
 fn missing(why: &Standing) -> &'static str {
     match why {
-        Standing::AtMaximum => "is above all loads that were allowed",
+        Standing::AtMaximum => "was not reached",
         Standing::BelowMinimum => "is below all loads that were allowed",
         Standing::Doubted(_) => "is doubted",
         _ => "is not settled",
@@ -250,11 +251,13 @@ fn numbers(finding: &SearchSummary, trials: &[&TrialLine], loads: Loads) -> Numb
             ];
             for goal in 0..finding.answers.len() {
                 let bounds = trial.bounds.get(goal).copied().unwrap_or_default();
-                cells.push(bound_words(loads, bounds.lower_pps, bounds.lower_valid));
+                let lower = bounds.lower_pps.map(|load| loads.floor(load));
+                cells.push(bound_words(loads, lower, bounds.lower_valid));
                 if medians {
                     cells.push(bound_words(loads, bounds.median_pps, true));
                 }
-                cells.push(bound_words(loads, bounds.upper_pps, bounds.upper_valid));
+                let upper = bounds.upper_pps.map(|load| loads.ceil(load));
+                cells.push(bound_words(loads, upper, bounds.upper_valid));
             }
             Reading { words: trial_words(trial, loads), cells }
         })

@@ -4,7 +4,7 @@ use super::axes::{Frame, spread, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::number::three;
+use crate::number::{self, three};
 use dropline_record::{Chart, Series};
 
 /// Pixels between the whiskers of two series at one place.
@@ -103,7 +103,8 @@ fn line_class(index: usize) -> String {
 
 fn numbers(chart: &Chart, series: &[Series]) -> Numbers {
     let row = |name: &str, &[place, low, middle, high]: &[f64; 4]| {
-        let cells = [name.to_owned(), three(place), three(low), three(middle), three(high)];
+        let [low, high] = number::ends(Some(low), Some(high), three);
+        let cells = [name.to_owned(), three(place), low, three(middle), high];
         let [name, place, low, middle, high] = &cells;
         let words = format!("{name}, {} {place}: {middle}, from {low} to {high} ({})", chart.x, chart.y);
         Reading { words, cells: cells.into() }
@@ -149,5 +150,12 @@ mod tests {
     #[test]
     fn a_chart_without_spans_is_none() {
         assert!(spans(&Chart::default(), Room::Full).is_none());
+    }
+
+    #[test]
+    fn the_ends_of_a_span_are_rounded_outwards_in_its_table() {
+        let series = Series { name: "flow".into(), points: vec![[1.0, 10.06, 11.04, 12.01]] };
+        let rows = numbers(&two(), &[series]).rows;
+        assert_eq!(rows[0].cells, ["flow", "1", "10", "11", "12.1"]);
     }
 }

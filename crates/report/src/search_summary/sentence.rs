@@ -106,7 +106,7 @@ impl SearchSummary<'_> {
                 say("", headline, &format!(", {}", loads.interval(lower, upper)))
             }
             (Standing::AtMaximum, _, headline) => match lower.or(headline) {
-                Some(load) => at_least(load, ", the highest load allowed"),
+                Some(load) => at_least(load, &format!(", {}", self.highest_allowed(index, load))),
                 None => unknown(""),
             },
             (Standing::Disturbed, (Some(lower), Some(upper)), _) => {

@@ -1,4 +1,4 @@
-//! An audio server's cycles on a terminal: the seed's windows, xruns an hour, the least and the mean delay.
+//! An audio server's cycles on a terminal: the windows of the thread of 2004, xruns an hour, the least and the mean delay.
 
 use super::layout::Page;
 use crate::number::{self, JOIN, three};
@@ -49,7 +49,8 @@ pub(crate) fn facts(cycles: &CyclesLine, trial: &TrialLine) -> Vec<(&'static str
         ),
     ));
     let an_hour = cycles.xruns_per_hour.map_or_else(String::new, |BetweenLine { value, low, high }| {
-        format!(": {} an hour [{}, {}]", three(value), three(low), three(high))
+        let [low, high] = number::ends(Some(low), Some(high), three);
+        format!(": {} an hour [{low}, {high}]", three(value))
     });
     let anew = match cycles.schedules.0 {
         0 | 1 => String::new(),

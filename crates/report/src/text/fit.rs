@@ -149,13 +149,12 @@ fn shape(fit: &Fit) -> Option<String> {
         words.push(format!("{}: {}", plural(modes.len() as u64, "mode"), modes.join(", ")));
     }
     if let Some(tail) = &fit.tail {
+        let [low, high] = number::ends(Some(tail.low * 100.0), Some(tail.high * 100.0), three);
         words.push(format!(
-            "slow tail above{JOIN}{}{JOIN}{unit}: {}, {} [{},{JOIN}{}]",
+            "slow tail above{JOIN}{}{JOIN}{unit}: {}, {} [{low},{JOIN}{high}]",
             three(tail.threshold),
             plural(tail.count.0, "event"),
             percent(tail.ratio),
-            three(tail.low * 100.0),
-            three(tail.high * 100.0)
         ));
     }
     (!words.is_empty()).then(|| words.join("; "))
@@ -190,18 +189,19 @@ fn tail(fit: &Fit) -> Option<String> {
     };
     let end = match (gpd.end, gpd.end_low, gpd.end_high) {
         (Some(end), Some(low), Some(high)) => {
-            format!(", it ends at{JOIN}{} [{},{JOIN}{}]", three(end), three(low), three(high))
+            let [low, high] = number::ends(Some(low), Some(high), three);
+            format!(", it ends at{JOIN}{} [{low},{JOIN}{high}]", three(end))
         }
         (Some(_), Some(low), None) => {
-            format!(", where it ends is not known, but not before{JOIN}{}", three(low))
+            format!(", where it ends is not known, but not before{JOIN}{}", number::low(low))
         }
         _ => String::new(),
     };
     let mut words = format!(
         "generalised Pareto \u{3be}{JOIN}{} [{},{JOIN}{}]{end}",
         fixed(gpd.xi, 2),
-        fixed(gpd.xi_low, 2),
-        fixed(gpd.xi_high, 2)
+        fixed(number::rounded(gpd.xi_low, 2, f64::floor), 2),
+        fixed(number::rounded(gpd.xi_high, 2, f64::ceil), 2)
     );
     if let Some(shape) = &tail.shape {
         let best = match shape.best.as_str() {

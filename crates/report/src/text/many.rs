@@ -149,7 +149,12 @@ fn row(groups: &SearchGroups, line: &Line) -> Row {
     cells.extend(numbers.into_iter().enumerate().map(|(index, cell)| {
         (cell, if index == usize::from(groups.repeated()) { Ink::Strong } else { Ink::Plain })
     }));
-    Row { cells, note: (!line.unsettled.is_empty()).then(|| unsettled_words(line)), said: None }
+    // Where a search has a row each goal, its name alone does not say of which this is.
+    let note = (!line.unsettled.is_empty()).then(|| match groups.labelled() {
+        true => format!("{}: {}", line.goal, unsettled_words(line)),
+        false => unsettled_words(line),
+    });
+    Row { cells, note, said: None }
 }
 
 /// Of searches that were all cut off, those of the first.

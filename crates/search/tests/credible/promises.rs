@@ -24,6 +24,10 @@ enum World {
     Contrary,
     /// A limit that scatters, as shares of the logarithmic range.
     Knee(f64, f64),
+    /// The same of one that takes nearly nothing above its limit.
+    BreaksDown(f64, f64),
+    /// The same, of whose trials so many fail at any load, and lose so much.
+    Fails(f64, f64, f64),
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +44,10 @@ fn measure(case: &Case, number: u64, input: TrialInput) -> Trial {
     let range = case.config.range;
     let (low, high) = (range.min().as_pps().ln(), range.max().as_pps().ln());
     let mut offered = intended;
+    let mut above = |limit: f64, scatter: f64| {
+        let limit = low + (high - low) * limit + scatter * (chance.random::<f64>() - 0.5);
+        (1.0 - (limit - input.load.as_pps().ln()).exp()).max(0.0)
+    };
     let lost = match case.world {
         World::AllLost => 1.0,
         World::NoneLost | World::Surplus => 0.0,
@@ -55,9 +63,11 @@ fn measure(case: &Case, number: u64, input: TrialInput) -> Trial {
         }
         World::Anything => chance.random::<f64>().powi(4),
         World::Contrary => (number % 2) as f64,
-        World::Knee(limit, scatter) => {
-            let limit = low + (high - low) * limit + scatter * (chance.random::<f64>() - 0.5);
-            (1.0 - (limit - input.load.as_pps().ln()).exp()).max(0.0)
+        World::Knee(limit, scatter) => above(limit, scatter),
+        World::BreaksDown(limit, scatter) => f64::from(above(limit, scatter) > 0.0) * 0.9,
+        World::Fails(limit, share, deep) => {
+            let over = above(limit, 0.01);
+            over.max(f64::from(chance.random::<f64>() < share) * deep)
         }
     };
     let forwarded = match case.world {
@@ -79,6 +89,17 @@ fn world() -> impl Strategy<Value = World> {
         Just(World::Contrary),
         (-0.1..1.1, 0.0..0.3).prop_map(|(limit, scatter)| World::Knee(limit, scatter)),
         (-0.01..0.01, 0.0..0.05).prop_map(|(limit, scatter)| World::Knee(limit, scatter)),
+    ]
+}
+
+/// Targets by which a lower end may be contradicted.
+fn contradicting() -> impl Strategy<Value = World> {
+    prop_oneof![
+        (0.2..0.9, 0.0..0.3).prop_map(|(limit, scatter)| World::Knee(limit, scatter)),
+        (0.2..0.9, 0.0..0.3).prop_map(|(limit, scatter)| World::BreaksDown(limit, scatter)),
+        (0.4..0.9, 0.02..0.5, 0.001..1.0).prop_map(|(limit, share, deep)| World::Fails(limit, share, deep)),
+        Just(World::Anything),
+        Just(World::Contrary),
     ]
 }
 
@@ -171,6 +192,45 @@ fn check_that_its_trials_bear_the_lowest_load(
     Ok(())
 }
 
+/// Of the trials that tell of a lower end fewer deny it than bear it: those that failed below it, and those that lost a little above it,
+/// and let less through than it; and those that met the goal there and above, as far as they are whole.
+fn check_that_few_contradict_a_lower_end(
+    case: &Case,
+    search: &Credible,
+    trials: &[Trial],
+) -> Result<(), TestCaseError> {
+    const A_LITTLE: std::ops::Range<f64> = 0.002..0.15;
+    for (outcome, goal) in search.outcome().iter().zip(&case.config.goals) {
+        let Some(lower) = outcome.lower.filter(|_| !matches!(outcome.result, GoalResult::Irregular(_)))
+        else {
+            continue;
+        };
+        let (mut contradict, mut support) = (0_u64, 0.0);
+        for trial in trials {
+            let lost = trial.lost() as f64 / trial.offered.max(1) as f64;
+            let load = trial.input.load.as_pps();
+            let share = trial.input.duration.div_duration_f64(goal.trial_duration).min(1.0);
+            // A short one that lost less may have met it as a whole one.
+            let is_bad = lost * share > goal.loss_ratio.as_f64();
+            let through = load * ((1.0 - lost) / (1.0 - goal.loss_ratio.as_f64())).min(1.0);
+            let would_fail_from = if A_LITTLE.contains(&lost) { through } else { load };
+            match trial.fails(goal.loss_ratio) {
+                Some(true) if is_bad && would_fail_from < lower.as_pps() * (1.0 - 1e-6) => contradict += 1,
+                Some(false) if load >= lower.as_pps() * (1.0 - 1e-6) => {
+                    support += share;
+                }
+                _ => {}
+            }
+        }
+        prop_assert!(
+            contradict == 0 || contradict < support.round() as u64,
+            "{contradict} against {support}: {outcome:?} {:?}",
+            case.world
+        );
+    }
+    Ok(())
+}
+
 fn check_bounds(case: &Case, search: &Credible) -> Result<(), TestCaseError> {
     let range = case.config.range;
     for ((bounds, outcome), goal) in search.bounds().iter().zip(search.outcome()).zip(&case.config.goals) {
@@ -221,6 +281,21 @@ proptest! {
     fn no_lower_end_is_at_the_lowest_load_where_its_own_trials_deny_it(case in any_case(), most in 0..60usize) {
         let (search, trials) = search(&case, &[], most);
         check_that_its_trials_bear_the_lowest_load(&case, &search, &trials)?;
+    }
+
+    #[test]
+    fn fewer_of_the_trials_that_tell_of_a_lower_end_contradict_it_than_support_it(
+        case in any_case(), world in contradicting(), exceed in prop_oneof![Just(0.0), Just(0.5)],
+    ) {
+        let mut case = Case { world, free: false, ..case };
+        for goal in &mut case.config.goals {
+            goal.exceed_ratio = Ratio::new(exceed).unwrap();
+            (goal.trial_duration, goal.initial_trial_duration) = (Duration::from_secs(1), Duration::from_secs(1));
+        }
+        // Of a lower level trials alone bound the truth sooner, and their bound is the end.
+        (case.config.budget, case.config.level) = (Duration::from_secs(30), 0.95);
+        let (ended, trials) = search(&case, &[], 1200);
+        check_that_few_contradict_a_lower_end(&case, &ended, &trials)?;
     }
 
     #[test]

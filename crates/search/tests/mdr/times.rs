@@ -10,7 +10,7 @@ use std::time::Duration;
 const SEEDS: u64 = 400;
 const KNOWN_SEEDS: f64 = 40.0;
 
-/// What a trial costs beyond its duration, on average; where the seed's table is met, what its bisections say.
+/// What a trial costs beyond its duration, on average; where the published table is met, what its bisections say.
 const HALF_A_SECOND: Duration = Duration::from_millis(500);
 const AS_IN_2018: Duration = Duration::from_millis(430);
 

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use dropline_search::mdr::{self, Version};
 use dropline_search::{Algorithm, Binary, Goal, Mdr};
-use dropline_trial::{Rate, Trial, TrialInput};
+use dropline_trial::{Rate, Ratio, Trial, TrialInput};
 
 /// MDR follows a limit that drifts by more than the width between two trials at a bound, until the drift ends at
 /// the range's end: at the narrowest width of a case, that is after some thousand trials.
@@ -99,6 +99,12 @@ fn by_the_last_trial(_: &Case, claim: &Claim) -> bool {
     last.is_some_and(|trial| claim.is_shown_by(trial))
 }
 
-fn by_a_full_trial(_: &Case, claim: &Claim) -> bool {
-    claim.trials.iter().any(|trial| claim.is_shown_by(trial))
+/// By a trial in full length; that the highest load is borne also by a longer one that another goal asked for, if it lost nothing.
+fn by_a_full_trial(case: &Case, claim: &Claim) -> bool {
+    let is_longer = |trial: &Trial| {
+        let is_at_highest = claim.load == case.range.max() && trial.input.load == claim.load;
+        let is_longer = trial.input.duration > claim.goals[claim.goal].trial_duration;
+        claim.side == Side::Lower && is_at_highest && is_longer && !trial.exceeds(Ratio::ZERO)
+    };
+    claim.trials.iter().any(|trial| claim.is_shown_by(trial) || is_longer(trial))
 }

@@ -383,7 +383,7 @@ fn a_tag_that_comes_round_before_the_first_answer_did_is_refused_whatever_the_dr
 fn a_service_that_answers_wrongly_is_told_apart_from_one_that_is_silent() {
     let stop = AtomicBool::new(false);
     for (payload, said) in [
-        ("hex:00{tag:4}", "5 carried the identifier of no request"),
+        ("hex:00{tag:4}", "5 carried the identifier of no request that was open"),
         ("hex:01{tag:4}", "5 were too short"),
         ("hex:02{tag:4}", "5 were too long"),
         ("hex:03{tag:4}", "5 spoke of something else than was asked"),

@@ -47,8 +47,7 @@ impl fmt::Display for Caveat {
             ),
             Self::GeneratorStarved { waited_ns } => write!(
                 f,
-                "the generator waited {} for a CPU that others kept busy: its lateness is not the \
-                 target's doing; free a CPU for it, or give it real-time priority where it has none (CAP_SYS_NICE)",
+                "the generator waited {} for a CPU: its lateness is not the target's doing; free a CPU for it, raise its CPU quota if it has one, or give it real-time priority where it has none (CAP_SYS_NICE)",
                 time_of(*waited_ns)
             ),
             Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
@@ -274,7 +273,7 @@ impl fmt::Display for Caveat {
                     (*truncated, "reply", "came cut"),
                     (*extended, "reply", "came longer than stated or allowed"),
                     (*changed, "reply", "spoke of something else than was asked"),
-                    (*unasked, "reply", "carried an identifier of no request"),
+                    (*unasked, "reply", "carried an identifier of no request of that socket (of none at all, or of one that another socket sent)"),
                 ])
             ),
             Self::RepliesElsewhere { packets, asked, from } => write!(
@@ -453,8 +452,8 @@ impl fmt::Display for Caveat {
                 write!(
                     f,
                     "{} was achieved at {}, but {} at no more than {}: a target that takes the one takes the other, so it \
-                     was not the same in all trials, and neither number is a fact; search with --algorithm credible, or \
-                     with longer trials",
+                     was not the same in all trials, and neither number is a fact; search with longer trials, or with \
+                     --algorithm credible where this was another",
                     goal(*strict_loss_ratio),
                     load(*achieved_pps),
                     goal(*loose_loss_ratio),
@@ -480,7 +479,7 @@ impl fmt::Display for Caveat {
                 load(*borne_pps),
                 if *decide {
                     "the limit rests on those that failed, or one of these loads failed each time that it was tried, so that it is \
-                     not known: search with --algorithm credible, or try these loads with dropline trial"
+                     not known: try these loads with dropline trial, or search with longer trials"
                 } else {
                     "what is stated is of trials as they come, good ones and bad ones: look what differs in those that failed"
                 }
@@ -528,11 +527,14 @@ impl fmt::Display for Caveat {
             ),
             Self::NoUpperEnd { loss_ratio, failed, passed_pps: Some(passed) } => write!(
                 f,
-                "no upper end is stated for {}: the last trials met it at {}, though {} before failed it at no higher load, so the \
-                 target may have become faster; search again, or longer (--budget)",
+                "no upper end is stated for {}: the last trials met it at {}, {}, so the target may have become faster; search \
+                 again, or longer (--budget)",
                 goal(*loss_ratio),
                 load(*passed),
-                number_of(*failed, "trial")
+                match failed {
+                    0 => "above where those before put its limit".into(),
+                    _ => format!("though {} before failed it at no higher load", number_of(*failed, "trial")),
+                }
             ),
             Self::NoUpperEnd { loss_ratio, failed, passed_pps: None } => write!(
                 f,

@@ -71,7 +71,11 @@ fn text(reading: &Reading) -> String {
         "{count} of 64 variables are set at {}, answered in {} us, checksum {}",
         reading.target,
         reading.round_trip_ns.div_ceil(1000),
-        if reading.checksum == "right" { "right" } else { "wrong as Dumpulse's are" }
+        if reading.checksum == "right" {
+            "right"
+        } else {
+            "wrong as those of the original aggregator, Dumpulse, are"
+        }
     )];
     if count > 0 {
         lines.push(String::new());
