@@ -11,8 +11,9 @@ pub fn check(bytes: &[u8]) {
     let named = ["seed", "min-load", "goal", "frame", "streams", "delay-at", "background"];
     let kinds = named.map(|name| (name, Kind::Named)).into_iter();
     let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Positional), ("html", Kind::File)]);
-    let known: Vec<Flag> =
-        kinds.map(|(name, kind)| Flag { name: name.into(), kind, typed: name == "seed" }).collect();
+    let known: Vec<Flag> = kinds
+        .map(|(name, kind)| Flag { name: name.into(), kind, repeats: name == "goal", typed: name == "seed" })
+        .collect();
     match flags_of(text, Path::new("scenario.toml"), &known) {
         Ok(flags) => {
             for flag in flags {

@@ -25,7 +25,7 @@ impl Raised {
     }
 }
 
-/// Calls a function with load in packets a second, duration in seconds and how many packets that is, for an answer as JSON.
+/// Calls a function with load in packets a second and duration in seconds, for an answer as JSON.
 pub(crate) struct Called {
     pub(crate) measure: Py<PyAny>,
     pub(crate) profile: TrafficProfile,
@@ -37,10 +37,9 @@ impl Measurer for Called {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
         let (load, duration) = (input.load.as_pps(), input.duration.as_secs_f64());
-        let intended = input.load.packets_in(input.duration);
         let answered = Python::attach(|py| {
             py.check_signals()?;
-            self.measure.call1(py, (load, duration, intended))?.extract::<String>(py)
+            self.measure.call1(py, (load, duration))?.extract::<String>(py)
         });
         let answer = match answered {
             Ok(answer) => answer,
@@ -68,6 +67,7 @@ pub(crate) fn trial(answer: &str, question: &Question) -> Result<Trial, Failure>
              where they are known",
         )
     };
-    let answer = Answer::read(answer).map_err(|why| wrong(&why))?;
+    let asked = question.input.load.packets_in(question.input.duration);
+    let answer = Answer::read_of(answer, Some(asked)).map_err(|why| wrong(&why))?;
     answer.trial(question).map_err(|why| wrong(&why))
 }

@@ -38,51 +38,35 @@ pub(crate) fn build() -> Done {
             ],
         )?;
     }
-    put_together(&root().join("target/book-source")).map_err(|why| format!("the book's source: {why}"))?;
+    let documents = crate::dist::documents()?;
+    put_together(&root().join("target/book-source"), &documents)
+        .map_err(|why| format!("the book's source: {why}"))?;
     run(&program.display().to_string(), &["build"])
 }
 
-/// Copies what the book is made of, with the places that it has here, and writes its summary.
-fn put_together(source: &Path) -> std::io::Result<()> {
+/// Copies the documents and what they lead to, with the places that they have here, and writes the summary.
+fn put_together(source: &Path, documents: &[String]) -> std::io::Result<()> {
     if source.exists() {
         fs::remove_dir_all(source)?;
     }
-    copy(&root().join("docs"), &source.join("docs"))?;
+    for name in documents {
+        let to = source.join(name);
+        fs::create_dir_all(to.parent().expect("it lies in the source"))?;
+        copy_page(&root().join(name), &to)?;
+    }
     let mut summary = fs::read_to_string(root().join("docs/SUMMARY.md"))?.replace("](", "](docs/");
     fs::remove_file(source.join("docs/SUMMARY.md"))?;
     summary += "\n# The project\n\n";
     for (title, name) in BESIDE {
-        copy_page(&root().join(name), &source.join(name))?;
         summary += &format!("- [{title}]({name})\n");
     }
-    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        copy_page(&root().join(license), &source.join(license))?;
-    }
     summary += "\n# What was measured\n\n";
-    let mut studies: Vec<_> =
-        fs::read_dir(root().join("experiments"))?.flatten().map(|entry| entry.path()).collect();
-    studies.sort();
-    for study in studies.iter().filter(|study| study.join("README.md").exists()) {
-        let name = study.file_name().unwrap_or_default().to_string_lossy();
-        fs::create_dir_all(source.join("experiments").join(&*name))?;
-        let page = format!("experiments/{name}/README.md");
-        copy_page(&root().join(&page), &source.join(&page))?;
+    let study = |page: &&String| page.starts_with("experiments/") && page.matches('/').count() == 2;
+    for page in documents.iter().filter(study) {
+        let name = page.split('/').nth(1).unwrap_or_default();
         summary += &format!("- [{name}]({page})\n");
     }
     fs::write(source.join("SUMMARY.md"), summary)
-}
-
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)?.flatten() {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to)?;
-        } else {
-            copy_page(&path, &to)?;
-        }
-    }
-    Ok(())
 }
 
 /// Copies a file; what a page calls README.md mdBook calls index.

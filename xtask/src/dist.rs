@@ -229,7 +229,7 @@ impl Made {
 }
 
 /// What the documents are: those at the root, all of `docs`, and what these lead to or name to be copied.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     ":(glob)*.md",
     ":(glob)LICENSE-*",
     "docs",
@@ -239,15 +239,18 @@ const DOCUMENTS: [&str; 9] = [
     "scenarios",
     "schema",
     ":(glob)c/trace/*",
+    ":(glob)c/trace/python/*.py",
 ];
+
+/// Their names.
+pub(crate) fn documents() -> Result<Vec<String>, String> {
+    let names = said("git", &[&["ls-files", "-z", "--"], &DOCUMENTS[..]].concat())?;
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
+}
 
 /// The documents, where their links to one another lead.
 fn documented(to: &Path) -> Done {
-    let names = said("git", &[&["ls-files", "-z", "--"], &DOCUMENTS[..]].concat())?;
-    for name in names.split_terminator('\0') {
-        install(&root().join(name), &to.join(name), "644")?;
-    }
-    Ok(())
+    documents()?.iter().try_for_each(|name| install(&root().join(name), &to.join(name), "644"))
 }
 
 /// The program as it is shipped; `alone`, it needs nothing of a system but its kernel.
@@ -372,8 +375,7 @@ mod tests {
 
     #[test]
     fn every_link_of_the_documents_that_packages_hold_leads_to_what_they_hold() {
-        let names = said("git", &[&["ls-files", "-z", "--"], &DOCUMENTS[..]].concat()).unwrap();
-        let held: Vec<PathBuf> = names.split_terminator('\0').map(|name| root().join(name)).collect();
+        let held: Vec<PathBuf> = documents().unwrap().iter().map(|name| root().join(name)).collect();
         let mut lost = Vec::new();
         for page in held.iter().filter(|page| page.extension().is_some_and(|kind| kind == "md")) {
             let text = std::fs::read_to_string(page).unwrap();

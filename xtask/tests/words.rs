@@ -131,8 +131,7 @@ fn two_types_of_a_crate_have_two_names_and_no_type_is_declared_in_two_crates() {
     assert!(bodies.is_empty(), "one of two crates: {bodies:#?}");
 }
 
-/// Types that the glossary's third column names.
-/// Types of the code, with a variant where one is meant.
+/// Types of the code that the glossary's third column names, with a variant where one is meant.
 fn named_in_glossary(glossary: &str) -> Vec<(&str, Option<&str>)> {
     let rows = glossary.lines().filter(|line| line.starts_with("| ") && line.split('|').count() == 6);
     let code = rows.flat_map(|row| row.split('|').nth(3).unwrap_or_default().split('`').skip(1).step_by(2));

@@ -17,7 +17,7 @@ pub(crate) use history::{
     DirectoryArgs, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs,
     HistoryPruneArgs, HistorySource, HistoryVerb, TrendArgs, WantedArgs,
 };
-pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
+pub(crate) use measuring::{ARRIVAL, KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 
 use crate::help;
 use clap::Args;

@@ -112,6 +112,7 @@ fn known(verb: &Command, typed: &ArgMatches) -> Vec<Flag> {
             (Some(_), _) if arg.get_value_parser().type_id() == file => Kind::File,
             (Some(_), _) => Kind::Named,
         },
+        repeats: matches!(arg.get_action(), ArgAction::Append) && arg.get_value_delimiter().is_none(),
         typed: typed.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine),
     };
     flags.map(flag).collect()

@@ -2,7 +2,7 @@
 
 mod comparison;
 
-use crate::args::{FleetArgs, SearchArgs, TrafficArgs, TrialArgs};
+use crate::args::{ARRIVAL, FleetArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Limits, Preset};
 use dropline_targets::{Choices, Target, with_payload};
@@ -14,6 +14,7 @@ use dropline_trial::{
 use dropline_verbs::arrival_argument;
 use dropline_verbs::back_to_back::BackToBackPlan;
 use dropline_verbs::plan::SearchPlan;
+use dropline_verbs::resume;
 use dropline_verbs::search_arguments::{Question, SearchArguments, Spelling};
 use dropline_verbs::trial::TrialPlan;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -27,6 +28,13 @@ pub(crate) fn profiles(
     target: &Target,
     preset: Option<Preset>,
 ) -> Result<Vec<TrafficProfile>, Failure> {
+    if let Some(profile) = resume::replayed_profile(target)? {
+        // Its packets left when its record was made: nothing can be chosen of them.
+        if args.arrival != ARRIVAL {
+            return Err(target.no_choice("--arrival"));
+        }
+        return Ok(vec![TrafficProfile { seed: args.seed.unwrap_or(profile.seed), ..profile }]);
+    }
     let directions = match &args.directions {
         None => vec![Part::whole("out")],
         Some(_) if !target.takes_directions() => {

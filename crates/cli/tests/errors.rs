@@ -322,7 +322,7 @@ fn a_flag_of_packets_is_refused_by_name_where_none_of_ours_are_sent_and_what_the
         ("heartbeat://127.0.0.1:9", &but_wait),
         ("exec:true", &moved),
         ("sim:hard", &moved),
-        ("replay:x.jsonl", &moved),
+        ("replay:x.jsonl", &all),
     ] {
         for words in refused {
             let flag = words[0].split('=').next().unwrap();

@@ -3,6 +3,7 @@
 mod command;
 
 use command::{Bench, Ended};
+use serde_json::Value;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -410,5 +411,26 @@ fn a_signal_ends_what_waits_for_a_pipe_without_a_writer() {
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         assert_eq!(child.wait().unwrap().code(), Some(130), "{words:?}");
+    }
+}
+
+#[test]
+fn trials_that_are_answered_again_are_of_the_packets_that_their_record_says() {
+    let bench = Bench::new();
+    let words = ["--packet=900B", "--streams=3", "--directions=a=1,b=1", "--arrival=poisson"];
+    bench.done(
+        &[&["search", "sim:hard", "--seed=5", "--max-trials=3", "-q", "-o", "first.jsonl"][..], &words]
+            .concat(),
+    );
+    bench.done(&["search", "replay:first.jsonl", "--max-trials=3", "-q", "-o", "again.jsonl"]);
+    let profile = |file| {
+        let header: Value = serde_json::from_str(bench.read(file).lines().next().unwrap()).unwrap();
+        header["profile"].clone()
+    };
+    assert_eq!(profile("again.jsonl"), profile("first.jsonl"));
+    for word in words.iter().chain(&["--drain=1s"]) {
+        let ended = bench.run(&["search", "replay:first.jsonl", word, "-q", "-o", "-"]);
+        let flag = word.split('=').next().unwrap();
+        assert_eq!((ended.code, ended.errors.contains(flag)), (Some(2), true), "{}", ended.errors);
     }
 }

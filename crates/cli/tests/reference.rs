@@ -6,6 +6,7 @@
 mod command;
 
 use command::{Bench, below};
+use dropline_table::Values;
 use dropline_targets::{IN_TABLES, PARAMETERS, Parameter};
 use dropline_trial::caveat::{DISTURBING, INVALIDATING, OF_SEARCH};
 use schemars::JsonSchema;
@@ -212,6 +213,54 @@ fn describe(page: &mut String, name: &str, part: &Value, link: &dyn Fn(&str) -> 
     }
 }
 
+/// The columns of trials, each with what the field of a trial means that it is made of.
+fn columns() -> String {
+    // One has replies, the other has goals.
+    let kept = ["dns", "search-credible"].map(|name| {
+        let path = root().join(format!("crates/record/tests/kept/2026-11-27/{name}.jsonl"));
+        dropline_record::Record::read(&std::fs::read_to_string(path).unwrap()).unwrap()
+    });
+    let schema = written_lines();
+    let about = |part: &str, field: &str| {
+        let field = &schema["$defs"][part]["properties"][field];
+        field["description"].as_str().map(|text| cell(text).trim_end_matches('.').to_owned())
+    };
+    let fields: Vec<&String> =
+        schema["$defs"]["TrialLine"]["properties"].as_object().unwrap().keys().collect();
+    let mut rows: Vec<(String, &str, String)> = Vec::new();
+    for column in kept.iter().flat_map(dropline_report::trial_columns) {
+        let holds = match column.values {
+            Values::Integers(_) | Values::Times(_) => "integer",
+            Values::Numbers(_) => "number",
+            Values::Texts(_) => "text",
+            Values::Truths(_) => "truth",
+        };
+        let name = column.name.as_str();
+        let (name, meaning) = if let Some(meaning) = about("TrialLine", name) {
+            (name.to_owned(), meaning)
+        } else if let Some((_, bound)) = name.strip_prefix("goal_").and_then(|rest| rest.split_once('_')) {
+            (format!("goal_N_{bound}"), format!("Of goal N: {}", about("BoundsLine", bound).expect(name)))
+        } else {
+            let begins = |field: &&&String| name.starts_with(&format!("{field}_"));
+            let field = fields.iter().filter(begins).max_by_key(|field| field.len()).expect(name);
+            let part = match field.as_str() {
+                "lost_at" => "PLACE",
+                "replies" => "CLASS",
+                _ => &name[field.len() + 1..],
+            };
+            (format!("{field}_{part}"), about("TrialLine", field).unwrap())
+        };
+        if !rows.iter().any(|(known, ..)| *known == name) {
+            rows.push((name, holds, meaning));
+        }
+    }
+    let mut table = "| column | holds | meaning |\n|---|---|---|\n".to_owned();
+    for (name, holds, meaning) in rows {
+        writeln!(table, "| `{name}` | {holds} | {meaning} |").unwrap();
+    }
+    table.trim_end().to_owned()
+}
+
 fn fenced(text: &str) -> String {
     assert!(!text.is_empty(), "the help has no such section any more");
     format!("```text\n{text}\n```")
@@ -239,6 +288,7 @@ fn made(name: &str) -> String {
     match name {
         "verbs" => verbs(),
         "record" => record(),
+        "columns of trials" => columns(),
         "answers" => answers(),
         "invalidating" => codes(INVALIDATING),
         "spoiling" => codes(DISTURBING.into_iter().filter(|code| INVALIDATING.contains(code))),

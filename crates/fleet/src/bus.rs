@@ -194,7 +194,14 @@ pub(crate) fn bytes_of(what: &impl Serialize) -> Vec<u8> {
 
 fn not_connected(url: &str, why: &dyn std::fmt::Display) -> Failure {
     let text = why.to_string();
-    let is_refused = text.to_lowercase().contains("authorization");
+    let lower = text.to_lowercase();
+    if lower.contains("unknownissuer") || lower.contains("certificate") {
+        return Failure::environment(format!("no connection to {url}: {text}")).advice(
+            "this machine does not believe the server's certificate: of an authority of your own, name its certificate by the \
+             variable SSL_CERT_FILE, as in  SSL_CERT_FILE=ca.pem dropline …",
+        );
+    }
+    let is_refused = lower.contains("authorization");
     Failure::environment(format!("no connection to {url}: {text}")).advice(match is_refused {
         true => "the server does not know this key: name the file with the right one by --creds, or add its public key to the \
                  server's users",

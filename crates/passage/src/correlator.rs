@@ -53,7 +53,7 @@ impl Correlator {
     pub fn new(settings: CorrelatorSettings) -> Self {
         let (sink, source) = settings.ratio;
         assert!(sink > 0 && source > 0, "a ratio of {sink} to {source} is none");
-        let common = greatest_common_divisor(sink, source);
+        let common = dropline_trial::divisor(sink, source);
         Self {
             settings,
             ratio: (sink / common, source / common),
@@ -143,10 +143,6 @@ impl Correlator {
         }
         Some(usize::from(place))
     }
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

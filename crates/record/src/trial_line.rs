@@ -9,7 +9,8 @@ use crate::{
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{
-    Caveat, CommonStart, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput, Turns,
+    AskedTurns, Caveat, CommonStart, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial,
+    TrialInput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -206,15 +207,15 @@ pub struct TurnsLine {
     pub last: Count,
 }
 
-impl From<Turns> for TurnsLine {
-    fn from(Turns { first, last }: Turns) -> Self {
+impl From<AskedTurns> for TurnsLine {
+    fn from(AskedTurns { first, last }: AskedTurns) -> Self {
         Self { first: Count(first), last: Count(last) }
     }
 }
 
 impl TurnsLine {
-    fn turns(self) -> Turns {
-        Turns { first: self.first.0, last: self.last.0 }
+    fn turns(self) -> AskedTurns {
+        AskedTurns { first: self.first.0, last: self.last.0 }
     }
 }
 

@@ -50,8 +50,8 @@ pub use service::reply_classes;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
-/// How far the trial is that runs.
 pub use dropline_fastpath::KernelReflector;
+/// How far the trial is that runs.
 pub use dropline_traffic::Progress as Live;
 
 /// A target: the system under test as the user names it.
@@ -270,9 +270,9 @@ impl Target {
     pub fn choices(&self) -> Choices {
         match &self.kind {
             Kind::Link(_) | Kind::Service(_) | Kind::Udp { .. } => Choices::Moved,
-            Kind::Exec { .. } | Kind::Given(_) | Kind::Replay { .. } | Kind::Sim(_) => Choices::Packets,
+            Kind::Exec { .. } | Kind::Given(_) | Kind::Sim(_) => Choices::Packets,
             Kind::Flowgraph(_) | Kind::Heartbeat { .. } => Choices::Wait,
-            Kind::Http(_) | Kind::Jack(_) | Kind::Wakeup(_) => Choices::Nothing,
+            Kind::Http(_) | Kind::Jack(_) | Kind::Replay { .. } | Kind::Wakeup(_) => Choices::Nothing,
         }
     }
 
@@ -297,6 +297,9 @@ impl Target {
     pub fn no_choice(&self, flag: &str) -> Failure {
         let (why, instead) = match (&self.kind, flag) {
             (Kind::Http(_), _) => ("a tool sends its requests, by connections of its own", None),
+            (Kind::Replay { .. }, _) => {
+                ("its trials were performed before, and its record says of what packets", None)
+            }
             (Kind::Heartbeat { .. }, _) => ("it is sent heartbeats, of one length and by one thread", None),
             (Kind::Wakeup(_), "--cpus") => {
                 (SENT_NONE, Some("cpus= in the target says where its threads run, as wakeup:?cpus=0,1"))
@@ -605,11 +608,12 @@ impl Target {
     /// Whether what performs its trials can send the load over several directions.
     pub fn takes_directions(&self) -> bool {
         match self.kind {
-            Kind::Exec { .. } | Kind::Given(_) | Kind::Link(_) | Kind::Replay { .. } | Kind::Sim(_) => true,
+            Kind::Exec { .. } | Kind::Given(_) | Kind::Link(_) | Kind::Sim(_) => true,
             Kind::Flowgraph(_)
             | Kind::Heartbeat { .. }
             | Kind::Http(_)
             | Kind::Jack(_)
+            | Kind::Replay { .. }
             | Kind::Service(_)
             | Kind::Udp { .. }
             | Kind::Wakeup(_) => false,

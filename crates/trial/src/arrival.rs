@@ -23,7 +23,7 @@ pub use clients::{ClosedLoop, Think};
 pub use departures::Departures;
 pub use parameters::ArrivalError;
 pub use replay::{DeparturesError, read_times};
-pub use shared::{OwnPlaces, Share};
+pub use shared::{OwnPlaces, Share, divisor};
 
 use crate::{GapLaw, Rate, TrialInput};
 use parameters::Parameters;

@@ -10,8 +10,8 @@ pub mod within;
 use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
-    Agent, ArrivalFidelity, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, LostAt, Passages, Ratio,
-    Stamp, TargetActivity, TrialInput, Turns, Wakeups,
+    Agent, ArrivalFidelity, AskedTurns, Caveat, CommonStart, Cycles, Delay, DelayKind, Extra, LostAt,
+    Passages, Ratio, Stamp, TargetActivity, TrialInput, Wakeups,
 };
 use disturbance::Disturbance;
 use dropline_stats::Recorded;
@@ -35,7 +35,7 @@ pub struct Trial {
     /// Packets that left the sender (RFC 2285 §3.5.2). A send refused by the system was not offered.
     pub offered: u64,
     /// The turns that requests had, where what is asked follows from them.
-    pub turns: Option<Turns>,
+    pub turns: Option<AskedTurns>,
     /// Packets that came back in time, each counted once.
     pub forwarded: u64,
     /// Further copies of packets that came back (RFC 5560).

@@ -66,6 +66,15 @@ pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<L
     Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
 }
 
+/// The profile of the trials that a target answers again.
+///
+/// # Errors
+/// If its record states none.
+pub fn replayed_profile(target: &Target) -> Result<Option<TrafficProfile>, Failure> {
+    let (Some(record), Some(path)) = (target.replayed(), target.file()) else { return Ok(None) };
+    profile(&record.header, path).map(Some)
+}
+
 pub(crate) fn profile(header: &Header, path: &Path) -> Result<TrafficProfile, Failure> {
     let stored = &header.profile;
     let port = Target::of_record(&header.target, path).ok().and_then(|target| target.port());

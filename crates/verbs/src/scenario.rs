@@ -18,6 +18,8 @@ pub struct Flag {
     pub name: String,
     /// How it is typed.
     pub kind: Kind,
+    /// Whether it may stand more than once; a list of any other is one word, with commas.
+    pub repeats: bool,
     /// Whether it was typed on the command line, which wins.
     pub typed: bool,
 }
@@ -74,7 +76,7 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
         let words = match name {
             "payload" => vec![file.payload(value)?],
             "reply" => vec![file.reply(value)?],
-            _ => file.words(name, value)?,
+            _ => file.words(flag, value)?,
         };
         for word in words {
             if name == "join" {
@@ -124,7 +126,7 @@ fn typed(flag: &Flag) -> String {
 
 /// Agents of this machine are programs, and their server is another.
 fn starts_agents(name: &str, word: &str) -> bool {
-    name == "on" && word.starts_with("local:")
+    name == "on" && word.split(',').any(|part| part.trim_start().starts_with("local:"))
 }
 
 /// The files that a value names.
@@ -170,9 +172,6 @@ fn starts_a_program(target: &str) -> bool {
     Target::parse(target).is_ok_and(|target| target.starts_a_program())
 }
 
-/// Lists that are one flag with commas; any other list repeats its flag.
-const COMMA: [&str; 4] = ["delay-at", "directions", "frame", "streams"];
-
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
@@ -180,12 +179,13 @@ struct File<'a> {
 
 impl File<'_> {
     /// The values of a key, as they would be typed.
-    fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+    fn words(&self, flag: &Flag, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+        let key = flag.name.as_str();
         match value.get_ref() {
             DeValue::Array(items) => {
                 let words: Vec<String> =
                     items.iter().map(|item| self.word(key, item)).collect::<Result<_, _>>()?;
-                Ok(if COMMA.contains(&key) { vec![words.join(",")] } else { words })
+                Ok(if flag.repeats || words.is_empty() { words } else { vec![words.join(",")] })
             }
             _ => Ok(vec![self.word(key, value)?]),
         }
@@ -240,8 +240,12 @@ mod tests {
         ];
         let kinds = named.map(|name| (name, Kind::Named)).into_iter();
         let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Positional), ("html", Kind::File)]);
-        let flag =
-            |(name, kind): (&str, Kind)| Flag { name: name.into(), kind, typed: typed.contains(&name) };
+        let flag = |(name, kind): (&str, Kind)| Flag {
+            name: name.into(),
+            kind,
+            repeats: name == "goal",
+            typed: typed.contains(&name),
+        };
         flags_of(text, Path::new("scenario.toml"), &kinds.map(flag).collect::<Vec<_>>())
     }
 
@@ -322,6 +326,9 @@ mod tests {
             );
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
         }
+        assert_eq!(read("on = ['west=2', 'east']\n", &[]).unwrap(), ["--on=west=2,east"]);
+        let error = read("on = ['east', 'local:2']\n", &[]).unwrap_err().to_string();
+        assert!(error.contains("a scenario starts no program"), "{error}");
         let error = read("on = 'local:2'\n", &[]).unwrap_err().to_string();
         assert!(error.contains("scenario.toml:1:6: a scenario starts no program"), "{error}");
         assert_eq!(read("on = 'west=2,east'\n", &[]).unwrap(), ["--on=west=2,east"]);

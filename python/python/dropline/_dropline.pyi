@@ -36,7 +36,7 @@ class Simulated:
 
 def search(
     target: str,
-    measure: Callable[[float, float, int], str] | None,
+    measure: Callable[[float, float], str] | None,
     asked: dict[str, Any],
     kept: dict[str, Any],
 ) -> Record: ...

@@ -73,15 +73,13 @@ def _asked(
     }
 
 
-def answer(counts: Mapping[str, Any], duration_s: float, intended: int) -> str:
-    """What a measurer answered, as JSON; what it did not say of packets and time is what it was asked for."""
+def answer(counts: Mapping[str, Any], duration_s: float) -> str:
+    """What a measurer answered, as JSON; the time that it did not say is what it was asked for."""
     if not isinstance(counts, Mapping):
         raise UsageError(
             f"a measurer answers with a mapping such as {{'offered': N, 'forwarded': N}}, not with {counts!r}"
         )
-    # Who rounds a load up offers one packet more, and was asked for it.
-    one_more = counts.get("offered") == intended + 1
-    said = {"intended": intended + one_more, "duration_s": duration_s, **counts}
+    said = {"duration_s": duration_s, **counts}
     try:
         said = {name: value for name, value in said.items() if value is not None}
         return json.dumps(said, default=_number, allow_nan=False)
@@ -168,8 +166,8 @@ def search(
     else:
         called, perform = name or _name(target), target
 
-        def measure(load_pps: float, duration_s: float, intended: int) -> str:
-            return answer(perform(load_pps, duration_s), duration_s, intended)
+        def measure(load_pps: float, duration_s: float) -> str:
+            return answer(perform(load_pps, duration_s), duration_s)
 
     kept = {
         "record": None if record is None else os.fspath(record),
@@ -233,7 +231,7 @@ class Search:
         wanted = self._wanted or self.next_trial()
         if wanted is None:
             raise UsageError("the search is done: it wants no trial")
-        said = answer({**(counts or {}), **further}, wanted.duration_s, wanted.intended)
+        said = answer({**(counts or {}), **further}, wanted.duration_s)
         self._search.record(wanted.load_pps, wanted.duration_s, said)
         self._wanted = None
 

@@ -286,12 +286,15 @@ pub(crate) struct TrialArgs {
     pub(crate) no_packets: bool,
 }
 
+/// When packets leave, where nobody says.
+pub(crate) const ARRIVAL: &str = "constant";
+
 /// What the packets look like.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct TrafficArgs {
     /// When packets leave: constant, poisson, or another process that dropline trial --help lists.
-    #[arg(long, value_name = "PROCESS", default_value = "constant")]
+    #[arg(long, value_name = "PROCESS", default_value = ARRIVAL)]
     pub(crate) arrival: String,
     #[arg(long, value_name = "SIZE", conflicts_with = "frame", help = payload())]
     pub(crate) packet: Option<String>,

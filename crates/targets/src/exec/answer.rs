@@ -66,8 +66,18 @@ impl Answer {
     /// # Errors
     /// If it is no object, lacks a field, or a field is not what it should be.
     pub fn read(line: &str) -> Result<Self, FieldError> {
+        Self::read_of(line, None)
+    }
+
+    /// Reads one that may leave out `intended`, where so many packets were asked for. Who rounds the load up offers one packet more,
+    /// and was asked for it.
+    ///
+    /// # Errors
+    /// As of [`Self::read`].
+    pub fn read_of(line: &str, asked: Option<u64>) -> Result<Self, FieldError> {
         let fields = Fields::read(line)?;
         let duration = fields.seconds("duration_s")?;
+        let offered = fields.count("offered")?;
         let caveats = fields.entries("caveats", MOST_CAVEATS, CAVEAT, AnswerCaveat::read)?;
         for (at, AnswerCaveat { code, text }) in caveats.iter().enumerate() {
             fields.short("caveats", at, "code", code, LONGEST_CODE)?;
@@ -75,8 +85,12 @@ impl Answer {
         }
         Ok(Self {
             trial: fields.optional_count("trial")?,
-            intended: fields.count("intended")?,
-            offered: fields.count("offered")?,
+            intended: match (fields.optional_count("intended")?, asked) {
+                (Some(intended), _) => intended,
+                (None, Some(asked)) => asked + u64::from(offered == asked + 1),
+                (None, None) => fields.count("intended")?,
+            },
+            offered,
             forwarded: fields.count("forwarded")?,
             duration,
             elapsed: fields.optional_seconds("elapsed_s")?.unwrap_or(duration),

@@ -8,12 +8,12 @@
 //! begins at a place that chance chose, for each measurement anew and whatever its seed: a cache that an earlier one left behind
 //! has none of its answers.
 
-use super::spread::{Spread, divisor};
+use super::spread::Spread;
 use crate::packet::attribution::salt;
 use dropline_payload::service::pattern::NEVER_TWICE;
 use dropline_payload::service::permutation::Permutation;
 use dropline_payload::service::{Request, Service, latest};
-use dropline_trial::{Arrival, AskedBefore, MOST_STREAMS, OwnPlaces, Share, Turns};
+use dropline_trial::{Arrival, AskedBefore, AskedTurns, MOST_STREAMS, OwnPlaces, Share};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What one measurer asks of a service, trial after trial.
@@ -92,7 +92,7 @@ impl Asking {
             .service
             .turns()
             .filter(|_| streams > 1 && !self.service.is_recorded())
-            .map(|turns| turns / divisor(turns, streams))
+            .map(|turns| turns / dropline_trial::divisor(turns, streams))
             .and_then(|rounds| rounds.checked_mul(streams));
         Requests {
             service: self.service,
@@ -136,11 +136,11 @@ impl Asking {
     }
 
     /// The turns that packets of the trial had, where what is asked follows from them.
-    pub(crate) fn turns(&self) -> Option<Turns> {
+    pub(crate) fn turns(&self) -> Option<AskedTurns> {
         let places = self.share.as_ref().map_or(OwnPlaces::ALONE, Share::places);
         let turn = |index| self.first.turn.wrapping_add(places.place(index));
         let last = self.asked.checked_sub(1).filter(|_| self.service.has_turns())?;
-        Some(Turns { first: turn(0), last: turn(last) })
+        Some(AskedTurns { first: turn(0), last: turn(last) })
     }
 
     /// The packets below this index had their turn.
@@ -315,7 +315,9 @@ mod tests {
             let requests = asking.requests(&spread);
             let mut asked = std::collections::BTreeMap::new();
             // Each of as many as both have rounds in common, twice.
-            for index in 0..2 * u64::from(streams) * names * divisor(u64::from(streams), names) {
+            for index in
+                0..2 * u64::from(streams) * names * dropline_trial::divisor(u64::from(streams), names)
+            {
                 let mut bytes = Vec::new();
                 requests.write(index, &mut bytes);
                 *asked.entry((spread.stream_of(index), bytes.split_off(2))).or_insert(0) += 1;

@@ -20,7 +20,8 @@ impl Spread {
         if streams.is_empty() || streams.iter().any(|stream| stream.share == 0) {
             return None;
         }
-        let common = streams.iter().fold(0, |common, stream| divisor(common, stream.share.into()));
+        let common =
+            streams.iter().fold(0, |common, stream| dropline_trial::divisor(common, stream.share.into()));
         let mut length = 0;
         let ends: Vec<u64> = streams
             .iter()
@@ -31,7 +32,7 @@ impl Spread {
             .collect();
         // The golden section leaves the gaps between visits as even as can be.
         let golden = (length as f64 * 0.618_033_988_749_895) as u64;
-        let step = (golden.max(1)..).find(|&step| divisor(step, length) == 1)? % length;
+        let step = (golden.max(1)..).find(|&step| dropline_trial::divisor(step, length) == 1)? % length;
         let inverse = (0..length).find(|&inverse| inverse * step % length == 1).unwrap_or(0);
         Some(Self { ends, step, inverse })
     }
@@ -92,11 +93,6 @@ impl StreamTurns<'_> {
             self.place -= length;
         }
     }
-}
-
-/// The greatest that both have.
-pub(super) fn divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 #[cfg(test)]

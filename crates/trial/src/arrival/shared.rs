@@ -112,7 +112,8 @@ impl Share {
     }
 }
 
-fn divisor(a: u64, b: u64) -> u64 {
+/// The greatest that divides both.
+pub fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 

@@ -6,7 +6,7 @@
 use super::{Slice, Trial};
 use crate::trial::disturbance::Disturbance;
 use crate::{
-    Agent, AgentCounts, AgentState, Caveat, Delay, Extra, Replied, TargetActivity, TrialInput, Turns,
+    Agent, AgentCounts, AgentState, AskedTurns, Caveat, Delay, Extra, Replied, TargetActivity, TrialInput,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Trial {
             seed,
             intended: all(&parts, |part| part.intended),
             offered: sum(|part| part.offered),
-            turns: parts.iter().filter_map(|part| part.turns).reduce(Turns::and),
+            turns: parts.iter().filter_map(|part| part.turns).reduce(AskedTurns::and),
             forwarded: sum(|part| part.forwarded),
             duplicated: all(&parts, |part| part.duplicated),
             reordered: all(&parts, |part| part.reordered),

@@ -280,3 +280,13 @@ fn what_would_fill_the_record_is_refused_with_the_bound_that_it_passed() {
         assert!(why.starts_with(says), "{why}");
     }
 }
+
+#[test]
+fn who_may_leave_out_what_was_asked_was_asked_for_what_the_load_is_or_for_one_packet_more() {
+    let intended = |offered: u64, asked| {
+        let line = format!(r#"{{"offered":{offered},"forwarded":1,"duration_s":1}}"#);
+        Answer::read_of(&line, asked).map(|answer| answer.intended)
+    };
+    assert_eq!([9, 10, 11, 12].map(|offered| intended(offered, Some(10)).unwrap()), [10, 10, 11, 10]);
+    assert!(intended(10, None).unwrap_err().to_string().contains("intended"));
+}

@@ -2,14 +2,14 @@
 
 /// Turns of a trial's requests. A number that never comes twice is the turn itself; what is listed has its turns in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns {
+pub struct AskedTurns {
     /// Of the first request.
     pub first: u64,
     /// The highest; of several generators with random arrivals not every one between is somebody's.
     pub last: u64,
 }
 
-impl Turns {
+impl AskedTurns {
     /// Those of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
