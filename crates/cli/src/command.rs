@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 
 /// `--frame` of `search`.
 const FRAMES: &str = "Size of the Ethernet frame with its checksum, instead of --packet; several, such as 64B,512B, make one \
-                      search for each";
+                      search for each, and -o r.jsonl keeps r-1.jsonl, r-2.jsonl";
 
 /// `--verbose` of what shows a search.
 const WITH_GOALS: &str =

@@ -307,7 +307,7 @@ impl Elsewhere for Fleet {
             session,
             agents: agents.collect(),
             next: opening.first_trial,
-            next_turn: target.first_turn(shares.len() as u64, opening.asked_before),
+            next_turn: target.first_turn(shares.len() as u64, opening.asked_below),
             attempts: 0,
             profile: profile.clone(),
             is_counted_there: target.is_counted_there(),

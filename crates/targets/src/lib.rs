@@ -32,7 +32,7 @@ use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
 use dropline_trial::quantities::WrittenLoad;
-use dropline_trial::{AskedBefore, LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
+use dropline_trial::{LoadRange, MOST_STREAMS, Packet, Part, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -227,11 +227,11 @@ impl Target {
     }
 
     /// The turn of the first request of a measurement by so many generators, where what is asked follows from turns.
-    pub fn first_turn(&self, generators: u64, before: AskedBefore) -> u64 {
+    pub fn first_turn(&self, generators: u64, asked_below: u64) -> u64 {
         match &self.kind {
             Kind::Service(named) => named
                 .service()
-                .map_or(0, |service| dropline_traffic::first_turn(&service, generators, before)),
+                .map_or(0, |service| dropline_traffic::first_turn(&service, generators, asked_below)),
             _ => 0,
         }
     }

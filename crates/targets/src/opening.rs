@@ -3,7 +3,7 @@
 use crate::{Live, Target};
 use dropline_failure::Failure;
 use dropline_traffic::{Moving, Together};
-use dropline_trial::{AskedBefore, Measurer, Rate, TrafficProfile};
+use dropline_trial::{Measurer, Rate, TrafficProfile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -50,8 +50,8 @@ pub trait Elsewhere: Send + Sync {
 pub struct Opening {
     /// Number of the first trial it will perform.
     pub first_trial: u64,
-    /// What the measurement asked a service before, where it is resumed.
-    pub asked_before: AskedBefore,
+    /// Turns below this were had by requests of the measurement, where it is resumed.
+    pub asked_below: u64,
     /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
     /// How long a program may stay silent beyond a trial's duration.
@@ -113,7 +113,7 @@ impl Default for Opening {
     fn default() -> Self {
         Self {
             first_trial: 1,
-            asked_before: AskedBefore::default(),
+            asked_below: 0,
             stop: Arc::default(),
             patience: Duration::from_secs(60),
             slices: None,

@@ -168,7 +168,7 @@ fn open_as(
         sources: opening.moving.sources,
         targets: opening.moving.targets,
         together: opening.together,
-        asked_before: opening.asked_before,
+        asked_below: opening.asked_below,
         ..MeasurerOptions::default()
     };
     let has_clients = matches!(profile.arrival.pace(), Pace::Closed(_));

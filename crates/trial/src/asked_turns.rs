@@ -16,12 +16,3 @@ impl AskedTurns {
         Self { first: self.first.min(other.first), last: self.last.max(other.last) }
     }
 }
-
-/// What a measurement asked before, that is resumed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AskedBefore {
-    /// Turns below this were had by trials that are known.
-    pub below: u64,
-    /// So many more may have been had by one that was cut off.
-    pub perhaps: u64,
-}

@@ -36,7 +36,7 @@ pub mod wakeups;
 pub use agent::{Agent, AgentCounts, AgentState, CommonStart};
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, OwnPlaces, Pace, Share, Think, divisor};
 pub use arrival_fidelity::{ArrivalFidelity, Departed, Fidelity, Observed, SampledLateness, Spaced, Thought};
-pub use asked_turns::{AskedBefore, AskedTurns};
+pub use asked_turns::AskedTurns;
 pub use caveat::Caveat;
 pub use cycles::Cycles;
 pub use delay::{Delay, DelayKind, Stamp};

@@ -185,11 +185,16 @@ fn measured(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
                     return vec![failed("target", &why)];
                 }
                 finding.found += "; it was not asked for a trial";
-                finding.advice = Some(format!(
-                    "to ask it for one:  dropline trial {} --load 100{} --duration 1s",
-                    quoted(&target.to_string()),
-                    target.load_unit().rates()[0]
-                ));
+                let load = match target.paces_itself() {
+                    true => String::new(),
+                    false => format!(
+                        " --load 100{}",
+                        target.load_unit().rates().last().expect("a unit has a word")
+                    ),
+                };
+                let target = quoted(&target.to_string());
+                finding.advice =
+                    Some(format!("to ask it for one:  dropline trial {target}{load} --duration 1s"));
             }
             vec![finding]
         }

@@ -32,9 +32,16 @@ impl WrittenGoal {
         let wrong = |part: &str, why: quantities::QuantityError| {
             Failure::usage(format!("goal {word:?}, {part}: {why}"))
         };
-        let (within, loss_ratio) = match first.split_once(['<', '>']) {
-            None => (None, quantities::ratio(first).map_err(|why| wrong("loss ratio", why))?),
-            Some(_) => {
+        // A percentile without its bound is no share of loss that was written badly.
+        let of_delay = |first: &str| {
+            let percentile = first.strip_prefix('p').and_then(|rest| rest.chars().next());
+            first.contains(['<', '>'])
+                || ["max", "late"].contains(&first)
+                || percentile.is_some_and(|next| next.is_ascii_digit())
+        };
+        let (within, loss_ratio) = match of_delay(first) {
+            false => (None, quantities::ratio(first).map_err(|why| wrong("loss ratio", why))?),
+            true => {
                 let (bound, ratio) = bound(word, first)?;
                 (Some(bound), ratio)
             }
@@ -206,6 +213,8 @@ mod tests {
             ("p0<1ms", "below 1"),
             ("p100<1ms", "below 1"),
             ("p99>200us", "is not a bound on the delay"),
+            ("p99", "write  p99<200us"),
+            ("max,width=1%", "write  p99<200us"),
             ("p<200us", "number"),
             ("q99<200us", "write  p99<200us"),
             ("late>50ms", "is not a bound on the delay"),

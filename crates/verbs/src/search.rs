@@ -13,7 +13,7 @@ use dropline_record::{
 use dropline_search::{Limits, Search};
 use dropline_targets::{AnyMeasurer, Opened, Opening, ProgramFile, Target};
 use dropline_traffic::Moving;
-use dropline_trial::{AskedBefore, Rate, Trial, TrialInput};
+use dropline_trial::{Rate, Trial, TrialInput};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -121,7 +121,7 @@ fn broken(why: &Failure) -> CaveatLine {
 pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn Watcher) -> Opening {
     Opening {
         first_trial,
-        asked_before: AskedBefore::default(),
+        asked_below: 0,
         stop: Arc::clone(&conditions.stop),
         patience: conditions.patience,
         slices: conditions.slices,
@@ -261,7 +261,7 @@ impl Run<'_> {
     fn open(&mut self) -> Result<&mut AnyMeasurer, Failure> {
         if self.measurer.is_none() {
             let opening = Opening {
-                asked_before: self.asked_before(),
+                asked_below: self.asked_below(),
                 ..opening(self.conditions, self.number(), self.watcher)
             };
             let opened = self.plan.target.open(&self.plan.profile, opening)?;
@@ -335,14 +335,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a service was asked by the trials that are known, and by one that a sudden end may have left out.
-    fn asked_before(&self) -> AskedBefore {
+    /// Turns below this were had by requests of the trials that are known.
+    fn asked_below(&self) -> u64 {
         let last = self.record.trials.iter().filter_map(|line| line.turns).map(|turns| turns.last.0).max();
-        let longest = self.plan.goals.iter().map(|goal| goal.trial_duration).max().unwrap_or_default();
-        AskedBefore {
-            below: last.map_or(0, |last| last.saturating_add(1)),
-            perhaps: (self.plan.range.max().as_pps() * longest.as_secs_f64()) as u64,
-        }
+        last.map_or(0, |last| last.saturating_add(1))
     }
 
     fn number(&self) -> u64 {

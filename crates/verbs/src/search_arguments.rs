@@ -180,7 +180,11 @@ impl SearchArguments<'_> {
             return needs("level", "credible", why);
         }
         if self.certify && !is_credible {
-            return needs("certify", "credible", ": the bounds of mlr are those of RFC 9971 already");
+            let why = match algorithm {
+                AlgorithmPlan::Mlr { .. } => ": the bounds of mlr are those of RFC 9971 already",
+                _ => ": it states bounds by RFC 9971 beside an interval",
+            };
+            return needs("certify", "credible", why);
         }
         let of_mdr = self.mdr_version.is_some() || self.mdr_phases.is_some() || self.mdr_doublings.is_some();
         if of_mdr && !matches!(algorithm, AlgorithmPlan::Mdr { .. }) {

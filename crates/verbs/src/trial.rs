@@ -10,7 +10,7 @@ use dropline_record::{
     Count, Header, PacketFile, PacketsLine, ProfileLine, Purpose, Record, TrialLine, schema,
 };
 use dropline_targets::{Opening, Target};
-use dropline_trial::{AskedBefore, Caveat, PacketTimes, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, TrialInput};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub fn trial(
 ) -> Result<Finished, Failure> {
     let opening = Opening {
         first_trial: 1,
-        asked_before: AskedBefore::default(),
+        asked_below: 0,
         stop: Arc::clone(&conditions.stop),
         patience: conditions.patience,
         slices: conditions.slices,

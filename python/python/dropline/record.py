@@ -92,7 +92,7 @@ class Record:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """The same columns, each in its type, for whatever takes a stream of Arrow: ``polars.DataFrame(record)``,
-        ``pandas.DataFrame.from_arrow(record)``, ``pyarrow.table(record)``."""
+        ``pandas.DataFrame.from_arrow(record)`` (pandas 3 with pyarrow), ``pyarrow.table(record)``."""
         return self._kept.arrow()
 
     def to_json(self) -> str:

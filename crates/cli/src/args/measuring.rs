@@ -298,8 +298,7 @@ pub(crate) struct TrafficArgs {
     pub(crate) arrival: String,
     #[arg(long, value_name = "SIZE", conflicts_with = "frame", help = payload())]
     pub(crate) packet: Option<String>,
-    /// Size of the Ethernet frame with its checksum, instead of --packet; a search takes several, as 64,512, and keeps a record of each
-    /// (-o r.jsonl: r-1.jsonl, r-2.jsonl).
+    /// Size of the Ethernet frame with its checksum, instead of --packet.
     #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
     /// What is sent to a udp:// target: hex:c0de{tag:4}, text:PING\r\n, or a file (a capture, or bytes) [default: Dropline's own

@@ -9,7 +9,7 @@ use dropline_archive::reading;
 use dropline_failure::Failure;
 use dropline_targets::exec::{Answer, Request};
 use dropline_targets::{Opening, ProgramFile};
-use dropline_trial::{AskedBefore, Measurer as _, TrialInput};
+use dropline_trial::{Measurer as _, TrialInput};
 
 /// Perform trials for another program, over stdin and stdout.
 #[derive(Args, Debug)]
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
     let mut profiles = plan::profiles(&args.traffic, &target, None)?;
     let opening = Opening {
         first_trial: 1,
-        asked_before: AskedBefore::default(),
+        asked_below: 0,
         stop: stop_on_signals()?,
         patience: plan::patience(&args.traffic)?,
         slices: args.traffic.measured.slices,

@@ -13,7 +13,7 @@ use crate::packet::attribution::salt;
 use dropline_payload::service::pattern::NEVER_TWICE;
 use dropline_payload::service::permutation::Permutation;
 use dropline_payload::service::{Request, Service, latest};
-use dropline_trial::{Arrival, AskedBefore, AskedTurns, MOST_STREAMS, OwnPlaces, Share};
+use dropline_trial::{Arrival, AskedTurns, MOST_STREAMS, OwnPlaces, Share};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What one measurer asks of a service, trial after trial.
@@ -47,20 +47,15 @@ const PROBES: u64 = NEVER_TWICE / 10;
 const TRIALS: u64 = 2 * PROBES;
 const LEFT: u64 = PROBES;
 
-/// The turn of the first request of a measurement by so many generators, that goes on behind what it asked before, if anything.
+/// The turn of the first request of a measurement by so many generators. Turns below `asked_below` were had by trials of its record,
+/// where it is resumed; 0 where there are none.
 ///
-/// What is listed, or counted in few digits, begins at its first: it is as many as it is. What never comes twice begins at a place
-/// that no other measurement had, but for one chance in millions.
-pub fn first_turn(service: &Service, generators: u64, before: AskedBefore) -> u64 {
-    let AskedBefore { below, perhaps } = before;
-    if service.never_repeats() {
-        let behind = below.saturating_add(perhaps);
-        return match (TRIALS..NEVER_TWICE).contains(&behind) {
-            true => behind,
-            false => TRIALS + salt() % (NEVER_TWICE - LEFT - TRIALS),
-        };
-    }
-    match below {
+/// What never comes twice begins at a place that no other measurement had, but for one chance in millions: resumed ones too, for
+/// what was asked by a trial that was cut off stands nowhere. What is listed, or counted in few digits, is as many as it is: it begins
+/// at its first, and goes on behind what is known.
+pub fn first_turn(service: &Service, generators: u64, asked_below: u64) -> u64 {
+    match asked_below {
+        _ if service.never_repeats() => TRIALS + salt() % (NEVER_TWICE - LEFT - TRIALS),
         // What an application counts goes on behind what it was asked before.
         0 if service.counts() => generators.saturating_mul(BEFORE_TRIALS),
         below => below % NEVER_TWICE,
@@ -68,15 +63,10 @@ pub fn first_turn(service: &Service, generators: u64, before: AskedBefore) -> u6
 }
 
 impl Asking {
-    /// Of a service that nobody asked yet but those who asked `before`; `chance` differs from measurer to measurer.
-    pub(crate) fn new(
-        service: &'static Service,
-        chance: u64,
-        arrival: &Arrival,
-        before: AskedBefore,
-    ) -> Self {
+    /// Of a service; `asked_below` as of [`first_turn`], and `chance` differs from measurer to measurer.
+    pub(crate) fn new(service: &'static Service, chance: u64, arrival: &Arrival, asked_below: u64) -> Self {
         let origin = BEGIN | (chance % BEGIN);
-        let turn = first_turn(service, 1, before);
+        let turn = first_turn(service, 1, asked_below);
         let first = Request { number: origin + ROUNDS_BEFORE, turn };
         let order = Permutation::new(chance, service.token_bits());
         let probed_from =
@@ -262,11 +252,11 @@ mod tests {
     fn asking() -> Asking {
         let questions = Questions::named("h{}.org", "A", Options::default()).unwrap();
         let Reply::Service(service) = Reply::of_service(Service::Dns(questions)) else { panic!("a service") };
-        Asking::new(service, 0x00ff_ffff_ffff, &Arrival::constant(), AskedBefore::default())
+        Asking::new(service, 0x00ff_ffff_ffff, &Arrival::constant(), 0)
     }
 
     fn of_one(service: &'static Service) -> Asking {
-        Asking::new(service, 7, &Arrival::constant(), AskedBefore::default())
+        Asking::new(service, 7, &Arrival::constant(), 0)
     }
 
     fn service(service: Service) -> &'static Service {
@@ -405,13 +395,13 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_that_is_resumed_goes_on_behind_what_it_asked() {
-        let behind = |service, below| first_turn(service, 2, AskedBefore { below, perhaps: 50 });
-        assert_eq!(behind(names("h{}.org"), TRIALS + 7), TRIALS + 57);
-        assert_eq!(behind(names("h{0..99}.org"), 7), 7, "each has its turn as often");
-        assert_eq!(behind(own("hex:{counter:4}"), 7), 7);
-        // What no record of ours can have is not gone on with.
-        assert!((TRIALS..NEVER_TWICE).contains(&behind(names("h{}.org"), u64::MAX)));
+    fn a_measurement_that_is_resumed_asks_nothing_again_where_it_need_not_and_goes_on_in_its_list() {
+        let behind = |service| first_turn(service, 2, TRIALS + 7);
+        let begun: std::collections::BTreeSet<u64> = (0..50).map(|_| behind(names("h{}.org"))).collect();
+        assert_eq!(begun.len(), 50);
+        assert!(begun.iter().all(|begun| (TRIALS..NEVER_TWICE - LEFT).contains(begun)), "{begun:?}");
+        assert_eq!(first_turn(names("h{0..99}.org"), 2, 7), 7, "each has its turn as often");
+        assert_eq!(first_turn(own("hex:{counter:4}"), 2, 7), 7);
     }
 
     #[test]
@@ -424,7 +414,7 @@ mod tests {
                 mine.of(Rate::pps(600.0).unwrap());
                 mine.begin_at(5_000_000_000_000);
                 let arrival = Arrival::constant().shared(mine);
-                let mut asking = Asking::new(service, 7, &arrival, AskedBefore::default());
+                let mut asking = Asking::new(service, 7, &arrival, 0);
                 before.extend(turns(asking.probing(&one), PROBED));
                 before.extend(turns(asking.before(&four), 8));
                 asking.next_trial(4);

@@ -98,7 +98,7 @@ impl Exchange {
         let asking = match setup.target.reply {
             Reply::Service(_) if !spread.is_even() => return Err(UdpError::UnevenStreams),
             Reply::Service(service) => {
-                Some(Asking::new(service, salt(), &profile.arrival, options.asked_before))
+                Some(Asking::new(service, salt(), &profile.arrival, options.asked_below))
             }
             Reply::Echo | Reply::Any | Reply::None => None,
         };

@@ -5,7 +5,6 @@ use crate::losses::evidence::Watching;
 use crate::packet::together::Together;
 use crate::packet::trial_state::ClockStep;
 use crate::sockets::connection::{Sources, Targets};
-use dropline_trial::AskedBefore;
 
 /// What can be set about the measuring, as opposed to the traffic.
 #[derive(Clone, Debug)]
@@ -26,8 +25,8 @@ pub struct MeasurerOptions {
     pub watching: Watching,
     /// Who says when trials start, where several generators perform them together.
     pub together: Option<Together>,
-    /// What this measurement asked a service before, where it is resumed.
-    pub asked_before: AskedBefore,
+    /// Turns below this were had by requests of this measurement, where it is resumed.
+    pub asked_below: u64,
     /// For tests: the clock that stamps packets is set meanwhile.
     pub clock_step: Option<ClockStep>,
 }
@@ -45,7 +44,7 @@ impl Default for MeasurerOptions {
             targets: Targets::default(),
             watching: Watching::default(),
             together: None,
-            asked_before: AskedBefore::default(),
+            asked_below: 0,
             clock_step: None,
         }
     }

@@ -18,7 +18,7 @@ use crate::target::{Reply, UdpTarget};
 use dropline_payload::service::parts::Parts;
 use dropline_payload::service::{Class, Origin};
 use dropline_payload::{Message, Tags};
-use dropline_trial::{Arrival, AskedBefore, Part, TrafficProfile};
+use dropline_trial::{Arrival, Part, TrafficProfile};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +155,7 @@ struct Words {
 impl Words {
     fn of(target: UdpTarget, whose: Whose, arrival: &Arrival) -> Self {
         let asking = match target.reply {
-            Reply::Service(service) => Some(Asking::new(service, salt(), arrival, AskedBefore::default())),
+            Reply::Service(service) => Some(Asking::new(service, salt(), arrival, 0)),
             Reply::Echo | Reply::Any | Reply::None => None,
         };
         let spread = Spread::new(&[Part::whole("probe")]).expect("one stream has a share");
