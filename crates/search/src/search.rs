@@ -65,8 +65,8 @@ pub struct Search {
     ours: u64,
     /// Those of them of which that is mostly so because others kept the target from its CPU.
     starved: u64,
-    /// The lowest load at which the target itself failed, an entry a goal.
-    failed: Vec<Option<Rate>>,
+    /// What whole trials of each load said that our own side left alone, an entry a goal.
+    judged: Vec<BTreeMap<Rate, Judged>>,
     /// The highest load at which a whole trial achieved the goal, an entry a goal.
     achieved: Vec<Option<Rate>>,
     /// What came through in the last trial, in packets a second.
@@ -106,7 +106,7 @@ impl Search {
     pub fn new(algorithm: Box<dyn Algorithm>, goals: Vec<Goal>, limits: Limits) -> Self {
         Self {
             algorithm,
-            failed: vec![None; goals.len()],
+            judged: vec![BTreeMap::new(); goals.len()],
             achieved: vec![None; goals.len()],
             last_pps: 0.0,
             silent: 0,
@@ -194,12 +194,13 @@ impl Search {
             }
         }
         let load = trial.input.load;
-        for (lowest, _) in self.failed.iter_mut().zip(&self.goals).filter(|(_, goal)| is_failed(trial, goal))
-        {
-            *lowest = Some(lowest.map_or(load, |lowest| lowest.min(load)));
+        for (loads, goal) in self.judged.iter_mut().zip(&self.goals) {
+            let judged = loads.entry(load).or_default();
+            judged.failed += u64::from(is_failed(trial, goal));
+            judged.met += u64::from(is_met(trial, goal));
         }
         for (highest, goal) in self.achieved.iter_mut().zip(&self.goals) {
-            if trial.input.duration >= goal.trial_duration && trial.fails(goal.loss_ratio) == Some(false) {
+            if is_met(trial, goal) {
                 *highest = (*highest).max(Some(load));
             }
         }
@@ -302,7 +303,7 @@ impl Search {
             }
             if outcome.result == GoalResult::Irregular(Irregular::GeneratorLimited) {
                 let is_above = |failed: &Rate| outcome.lower.is_none_or(|lower| lower < *failed);
-                outcome.upper = self.failed[index].filter(is_above);
+                outcome.upper = lowest_failed(&self.judged[index]).filter(is_above);
                 if is_most(self.starved, self.ours)
                     || !is_shown && self.ours == 0 && self.undisturbed.is_mostly_starved()
                 {
@@ -312,6 +313,24 @@ impl Search {
         }
         outcomes
     }
+}
+
+/// What whole trials of a load said of a goal.
+#[derive(Clone, Copy, Debug, Default)]
+struct Judged {
+    failed: u64,
+    met: u64,
+}
+
+/// The lowest load at which more trials failed than met the goal, and none above at which more met it.
+fn lowest_failed(judged: &BTreeMap<Rate, Judged>) -> Option<Rate> {
+    let from_above = judged.iter().rev().take_while(|(_, of)| of.met <= of.failed);
+    from_above.filter(|(_, of)| of.met < of.failed).last().map(|(load, _)| *load)
+}
+
+/// Whether a whole trial met a goal.
+fn is_met(trial: &Trial, goal: &Goal) -> bool {
+    trial.input.duration >= goal.trial_duration && trial.fails(goal.loss_ratio) == Some(false)
 }
 
 /// Whether the target itself failed a goal in a whole trial of it.

@@ -268,3 +268,18 @@ fn limits_end_a_search_before_a_trial_not_within() {
     by_number.record(&trial(900));
     assert_eq!(by_number.next_trial(), None);
 }
+
+#[test]
+fn where_our_side_ended_first_a_load_bounds_the_limit_only_if_it_failed_oftener_than_not_and_none_above_it_was_met()
+ {
+    let lowest = |judged: &[(u64, u64, u64)]| {
+        let judged =
+            judged.iter().map(|&(load, failed, met)| (Rate::from_millipps(load), Judged { failed, met }));
+        lowest_failed(&judged.collect()).map(Rate::as_millipps)
+    };
+    assert_eq!(lowest(&[(1, 0, 3), (2, 2, 8), (3, 2, 1)]), Some(3));
+    assert_eq!(lowest(&[(1, 0, 3), (2, 2, 1), (3, 1, 1), (4, 1, 0)]), Some(2));
+    assert_eq!(lowest(&[(2, 1, 0), (3, 0, 4)]), None);
+    assert_eq!(lowest(&[(2, 1, 0), (3, 0, 4), (4, 1, 0)]), Some(4));
+    assert_eq!(lowest(&[]), None);
+}
