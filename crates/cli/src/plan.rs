@@ -30,8 +30,9 @@ pub(crate) fn profiles(
 ) -> Result<Vec<TrafficProfile>, Failure> {
     if let Some(profile) = resume::replayed_profile(target)? {
         // Its packets left when its record was made: nothing can be chosen of them.
-        if args.arrival != ARRIVAL {
-            return Err(target.no_choice("--arrival"));
+        let given = [("--arrival", args.arrival != ARRIVAL), ("--directions", args.directions.is_some())];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(target.no_choice(flag));
         }
         return Ok(vec![TrafficProfile { seed: args.seed.unwrap_or(profile.seed), ..profile }]);
     }
