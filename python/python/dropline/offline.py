@@ -34,6 +34,15 @@ class Told:
             raise AttributeError(name)
         return getattr(self._fields, name)
 
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Told) and other._said == self._said
+
+    def __hash__(self) -> int:
+        return hash(self._said)
+
     def to_json(self) -> str:
         """What ``--json`` prints."""
         return self._said
