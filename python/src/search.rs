@@ -92,7 +92,9 @@ fn perform(
                 "{} is a search of {is_of}, and this is another target: {asked_for}",
                 path.display()
             ))
-            .advice("resume it with its own target; of a function, NAME in measurer:NAME is what name= says"));
+            .advice(
+                "resume it with its own target; of a function, NAME in measurer:NAME is what name= says",
+            ));
         }
         plan.target = target;
         asked.limit(&mut plan.limits)?;

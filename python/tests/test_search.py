@@ -126,8 +126,9 @@ def test_what_a_function_raises_is_raised_and_what_was_measured_is_kept_and_resu
     with pytest.raises(dropline.UsageError, match="leave goals and seed out"):
         dropline.search(counted, name="my bench", resume=path, goals=[0.01], seed=0)
     # Its name is that of the record.
-    with pytest.raises(dropline.UsageError, match="another target"):
+    with pytest.raises(dropline.UsageError, match="is a search of measurer:my bench, and this is another target: measurer:other") as raised:
         dropline.search(counted, name="other", resume=path)
+    assert "name=" in str(raised.value) and "--resume" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +258,18 @@ def test_a_record_that_exists_is_told_in_words_of_python(counted, tmp_path):
         dropline.search(counted, **{**arguments, "record": tmp_path})
     assert "-o" not in str(raised.value).split()
     assert path.read_text() == before
+
+
+def test_a_function_may_go_to_another_directory(counted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+
+    def bench(load_pps, duration_s):
+        os.chdir(tmp_path / "elsewhere")
+        return counted(load_pps, duration_s)
+
+    record = dropline.search(bench, goals=[0], max_load=14.88e6, record="own.jsonl")
+    assert dropline.read(tmp_path / "own.jsonl") == record
 
 
 def test_what_was_measured_cannot_be_written_over():

@@ -218,8 +218,9 @@ def search(
             return answer(perform(load_pps, duration_s), duration_s)
 
     kept = {
-        "record": kept_in,
-        "resume": None if resume is None else words.path("resume", resume),
+        # A function may change the directory.
+        "record": None if kept_in is None else os.path.abspath(kept_in),
+        "resume": None if resume is None else os.path.abspath(words.path("resume", resume)),
         "program": program(),
         "command_line": ["python", "-c", f"import dropline; dropline.search({called!r})"],
     }
