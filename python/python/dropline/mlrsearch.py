@@ -161,7 +161,7 @@ class Config:
                 raise TypeError(f"not a SearchGoal: {goal!r}")
         for at, goal in enumerate(kept):
             if goal in kept[:at]:
-                raise ValueError(f"Duplicate goal: {goal} stands twice, and the result has one answer for each")
+                raise ValueError(f"Duplicate goal: {goal} is there twice, and the result has one answer for each")
         self._goals = kept
 
     @property

@@ -237,8 +237,8 @@ def _occupied(path: str) -> str:
     if not os.path.isfile(path):
         return f"{path} is not a file that a record can be kept in: name a new file in record, or leave record out"
     return (
-        f"{path} exists already, and is not written over: resume={path!r} in place of record, goals and loads goes on with the "
-        "search in it; for a new search name another file in record"
+        f"{path} exists already, and is not written over: resume={path!r} in place of record, goals and loads resumes "
+        "the search in it; for a new search name another file in record"
     )
 
 
