@@ -84,7 +84,18 @@ fn perform(
     mut conditions: Conditions,
 ) -> Result<Finished, Failure> {
     if let Some(path) = from {
-        let mut plan = SearchPlan::of_record(&read_record(&path)?, &path)?;
+        let there = read_record(&path)?;
+        let mut plan = SearchPlan::of_record(&there, &path)?;
+        let (is_of, asked_for) = (&there.header.target, target.to_string());
+        if *is_of != asked_for {
+            return Err(Failure::usage(format!(
+                "{} is a search of {is_of}, and this is another target: {asked_for}",
+                path.display()
+            ))
+            .advice(
+                "resume it with its own target; of a function, NAME in measurer:NAME is what name= says",
+            ));
+        }
         plan.target = target;
         asked.limit(&mut plan.limits)?;
         return resume(&plan, &path, &conditions, &mut Unwatched);

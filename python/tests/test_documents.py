@@ -35,9 +35,21 @@ def test_every_cell_of_a_notebook_runs_and_none_keeps_what_it_printed(path, tmp_
     fake_trex.install(monkeypatch)
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
     assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
-    names = run(path.name, ["".join(cell["source"]) for cell in cells])
+    sources = ["".join(cell["source"]) for cell in cells]
+    names = run(path.name, sources)
+    # "Run all" once more, in the same directory.
+    run(path.name, sources)
     records = [value for value in names.values() if type(value).__name__ == "Record"]
     assert records and all("<iframe" in record._repr_html_() for record in records)
+
+
+def test_the_fields_that_an_answer_may_have_are_those_of_the_protocol():
+    from dropline.searching import _READ
+
+    answer = (ROOT / "docs/reference/exec.md").read_text().split("## Answer")[1].split("## ")[0]
+    listed = [line.split("`")[1] for line in answer.splitlines() if line.startswith("| `")]
+    # Who is called with a load and a duration knows no number.
+    assert listed == ["trial", *_READ]
 
 
 def test_trex_is_searched_up_to_what_its_device_forwards(tmp_path, monkeypatch):

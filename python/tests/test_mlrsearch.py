@@ -127,6 +127,23 @@ def test_a_wrong_setting_is_the_same_error_of_both(library):
         made.goals = []
     with pytest.raises(TypeError):
         made.goals = [0.5]
+    with pytest.raises(ValueError, match="Duplicate goal"):
+        made.goals = [library.SearchGoal(), library.SearchGoal(loss_ratio=0.005), library.SearchGoal()]
+    with pytest.raises(ValueError, match="Duplicate goal"):
+        library.Config(goals=[library.SearchGoal(), library.SearchGoal()])
+
+
+@BOTH
+def test_a_result_of_another_load_than_was_asked_for_is_the_same_error_of_both(library):
+    class Bench(library.AbstractMeasurer):
+        def measure(self, intended_duration, intended_load):
+            sent = int(intended_duration * intended_load * 0.98)
+            forwarded = min(sent, int(5e6 * intended_duration))
+            return library.MeasurementResult(intended_duration, intended_load * 0.98, sent, forwarding_count=forwarded)
+
+    made, _ = config(library)
+    with pytest.raises(ValueError, match="Load mismatch"):
+        library.MultipleLossRatioSearch(made).search(Bench())
 
 
 @pytest.mark.parametrize("word", ["hard", "consistent", "soft"])

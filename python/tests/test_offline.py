@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ def test_a_comparison_has_a_verdict_of_records_and_of_files_alike(records, tmp_p
     quick, slow = records
     compared = dropline.compare(quick, slow)
     assert compared.verdict == "regressed" and compared.is_worse
+    assert compared["verdict"] == "regressed" and compared["goals"][0].ratio == compared.goals[0].ratio
+    assert pickle.loads(pickle.dumps(compared)) == compared == copy.copy(compared) != dropline.compare(slow, quick)
     assert compared.goals[0].ratio < 0.95 and "regressed" in compared.text()
     assert not dropline.compare(slow, quick).is_worse
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]

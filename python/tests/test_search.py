@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import datetime
+import decimal
+import fractions
 import json
 import os
 import pickle
@@ -9,7 +13,10 @@ import signal
 import socket
 import threading
 import time
+import typing
 
+import numpy
+import pandas
 import pytest
 
 import dropline
@@ -119,8 +126,9 @@ def test_what_a_function_raises_is_raised_and_what_was_measured_is_kept_and_resu
     with pytest.raises(dropline.UsageError, match="leave goals and seed out"):
         dropline.search(counted, name="my bench", resume=path, goals=[0.01], seed=0)
     # Its name is that of the record.
-    with pytest.raises(dropline.UsageError, match="another target"):
+    with pytest.raises(dropline.UsageError, match="is a search of measurer:my bench, and this is another target: measurer:other") as raised:
         dropline.search(counted, name="other", resume=path)
+    assert "name=" in str(raised.value) and "--resume" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +140,21 @@ def test_what_a_function_raises_is_raised_and_what_was_measured_is_kept_and_resu
         ({"goals": [0], "level": "95%", "algorithm": "mlr"}, dropline.UsageError, "level needs"),
         ({"preset": "csit", "goals": [0]}, dropline.UsageError, "preset says what the goals are: leave goals out"),
         ({"budget": 0}, dropline.UsageError, "budget"),
-        ({"max_load": float("nan")}, dropline.UsageError, "nan is not a number of packets"),
+        ({"max_load": float("nan")}, dropline.UsageError, "max_load is nan: it has to be a finite number of packets"),
         ({"seed": -1}, dropline.UsageError, "seed is -1: it has to be a whole number"),
+        ({"seed": "7"}, dropline.UsageError, "seed is '7': it has to be a whole number"),
+        ({"seed": True}, dropline.UsageError, "seed is True"),
+        ({"max_trials": 2.5}, dropline.UsageError, "max_trials is 2.5: it has to be a whole number"),
+        ({"certify": "no"}, dropline.UsageError, "certify is 'no': it has to be True or False"),
+        ({"goals": [0, None]}, dropline.UsageError, r"goals\[1\] is None: it has to be a finite number"),
+        ({"goals": [dropline.Goal(width=[1])]}, dropline.UsageError, r"width is \[1\]"),
+        ({"algorithm": 5}, dropline.UsageError, "algorithm is 5: it has to be words"),
+        ({"level": True}, dropline.UsageError, "level is True"),
+        ({"budget": []}, dropline.UsageError, r"budget is \[\]: it has to be a finite number of seconds"),
+        ({"delay_at": [None]}, dropline.UsageError, r"delay_at\[0\] is None"),
+        ({"record": 5}, dropline.UsageError, "record is 5: it has to be the name of a file"),
+        ({"resume": 5}, dropline.UsageError, "resume is 5: it has to be the name of a file"),
+        ({"name": 5}, dropline.UsageError, "name is 5: it has to be words"),
     ],
 )
 def test_a_wrong_word_is_a_value_error_that_says_what_it_should_be(arguments, error, words):
@@ -155,12 +176,130 @@ def test_a_function_has_no_highest_load_by_itself(counted):
         ({"offered": 10, "forwarded": 11}, "forwarded"),
         ({"offered": "many", "forwarded": 1}, "offered"),
         (None, "mapping"),
-        ({"offered": 10, "forwarded": float("nan")}, "finite numbers"),
+        ({"offered": 10, "forwarded": float("nan")}, "forwarded is nan: it has to be a whole number"),
+        ({"offered": 10, "forwarded": pandas.NA}, "forwarded is <NA>"),
+        ({"offered": numpy.arange(3), "forwarded": 1}, r"offered is array\(\[0, 1, 2\]\)"),
+        ({"offered": 10, "forwarded": True}, "forwarded is True"),
+        ({"offered": 10, "forwarded": 1.5}, "forwarded is 1.5"),
+        ({"offered": 1, "forwarded": 1, "elapsed_s": "1"}, "elapsed_s is '1': it has to be a finite number of seconds"),
+        ({"offered": 1, "forwarded": 1, "delay_ns_histogram": [(1, 1), 5]}, r"delay_ns_histogram\[1\] is 5"),
+        ({"offered": 1, "forwarded": 1, "delay_ns_histogram": [(1.5, 1)]}, r"delay_ns_histogram\[0\] is 1.5"),
+        ({"offered": 1, "forwarded": 1, "delay_ns_histogram": {1: 1}}, "delay_ns_histogram is {1: 1}: it has to be a list"),
+        ({"offered": 1, "forwarded": 1, "slices": [{"offered": None, "forwarded": "x"}]}, r"slices\[0\].forwarded is 'x'"),
+        ({"offered": 1, "forwarded": 1, "caveats": "warm"}, "caveats is 'warm': it has to be a list"),
+        ({"offered": 1, "forwarded": 1, "caveats": ["warm", 5]}, r"caveats\[1\] is 5"),
+        ({"offered": 1, "forwarded": 1, "caveats": [{"code": 5}]}, r"caveats\[0\].code is 5"),
     ],
 )
 def test_a_wrong_answer_of_a_function_says_what_an_answer_is(answer, words):
     with pytest.raises(dropline.UsageError, match=words):
         dropline.search(lambda load_pps, duration_s: answer, max_load=1e6)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"trial": 3}, {"when": datetime.datetime.now()}, {"raw": numpy.arange(3)}, {(0, 1): 1}, {"latency_jitter": float("nan")}],
+    ids=["trial", "time", "array", "tuple as key", "nan"],
+)
+def test_what_is_not_listed_in_an_answer_is_left_out(counted, more):
+    arguments = {"goals": [0], "max_load": 14.88e6, "max_trials": 5}
+    with_more = dropline.search(lambda load, duration: {**counted(load, duration), **more}, name="it", **arguments)
+    assert with_more.trials == dropline.search(counted, name="it", **arguments).trials
+
+
+@pytest.mark.parametrize(
+    "histogram",
+    [
+        lambda count: numpy.array([[30_000, count]]),
+        lambda count: [(30_000, count)],
+        lambda count: ((delay, count) for delay in [30_000]),
+        lambda count: [[30_000.0, numpy.float64(count)]],
+        lambda count: [numpy.array([30_000, count])],
+    ],
+    ids=["array", "tuples", "generator", "floats", "list of arrays"],
+)
+def test_pairs_of_delay_and_count_are_a_histogram_whatever_holds_them(counted, histogram):
+    def bench(load_pps, duration_s):
+        counts = counted(load_pps, duration_s)
+        return {**counts, "delay_ns_histogram": histogram(counts["forwarded"])}
+
+    trial = dropline.search(bench, goals=[0], max_load=14.88e6, max_trials=1).trials[0]
+    assert trial.delay_ns.count == trial.forwarded and trial.delay_ns.min == pytest.approx(30_000, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", [float, numpy.float64, numpy.int64, decimal.Decimal, fractions.Fraction])
+def test_a_whole_number_is_a_count_whatever_kind_it_is_of(counted, kind):
+    def bench(load_pps, duration_s):
+        return {name: kind(count) for name, count in counted(load_pps, duration_s).items()}
+
+    arguments = {"goals": [0], "max_load": 14.88e6, "name": "it"}
+    record = dropline.search(bench, max_trials=kind(3), seed=kind(5), **arguments)
+    assert record.trials == dropline.search(counted, max_trials=3, seed=5, **arguments).trials
+
+
+@pytest.mark.parametrize("caveat", ["generator_limited", {"code": "generator_limited"}, {"code": "generator_limited", "text": None}])
+def test_a_code_alone_says_that_a_trial_is_spoilt(counted, caveat):
+    record = dropline.search(
+        lambda load, duration: {**counted(load, duration), "caveats": [caveat]}, goals=[0], max_load=14.88e6
+    )
+    assert not record.is_valid
+    assert record.trials[0].caveats[0].code == "generator_limited"
+
+
+def test_a_record_that_exists_is_told_in_words_of_python(counted, tmp_path):
+    path = tmp_path / "own.jsonl"
+    arguments = {"goals": [0], "max_load": 14.88e6, "record": path}
+    dropline.search(counted, **arguments)
+    before = path.read_text()
+    with pytest.raises(dropline.UsageError) as raised:
+        dropline.search(counted, **arguments)
+    assert f"resume={str(path)!r}" in str(raised.value) and "--resume" not in str(raised.value)
+    with pytest.raises(dropline.UsageError, match="not a file") as raised:
+        dropline.search(counted, **{**arguments, "record": tmp_path})
+    assert "-o" not in str(raised.value).split()
+    assert path.read_text() == before
+
+
+def test_a_function_may_go_to_another_directory(counted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+
+    def bench(load_pps, duration_s):
+        os.chdir(tmp_path / "elsewhere")
+        return counted(load_pps, duration_s)
+
+    record = dropline.search(bench, goals=[0], max_load=14.88e6, record="own.jsonl")
+    assert dropline.read(tmp_path / "own.jsonl") == record
+
+
+def test_what_was_measured_cannot_be_written_over():
+    record = dropline.search("sim:hard", goals=[0], max_trials=3)
+    trial = record.trials[0]
+    before = dict(trial)
+    with pytest.raises(AttributeError, match="cannot be set"):
+        trial.offered = 5
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del trial.offered
+    for several in (record.trials, record.goals, record.caveats):
+        with pytest.raises(AttributeError):
+            several.append(1)
+    assert dict(trial) == before and pickle.loads(pickle.dumps(trial)) == trial == copy.deepcopy(trial)
+
+
+def test_the_record_of_an_error_is_a_record_to_a_checker_of_types():
+    hints = typing.get_type_hints(dropline.DroplineError, {**vars(typing), "Record": dropline.Record})
+    assert hints["record"] == typing.Optional[dropline.Record]
+
+
+def test_what_is_no_target_is_named():
+    with pytest.raises(dropline.UsageError, match="target is 5: it has to be a word"):
+        dropline.search(5)
+    with pytest.raises(dropline.UsageError, match="path is 5: it has to be the name of a file"):
+        dropline.read(5)
+    search = dropline.Search(max_load=1e6)
+    search.next_trial()
+    with pytest.raises(dropline.UsageError, match="counts is 5: it has to be a mapping"):
+        search.record(5)
 
 
 def test_a_target_outside_of_this_machine_is_refused_with_exit_code_4():
@@ -301,6 +440,16 @@ def test_a_search_of_questions_answers_as_the_runner_does(counted):
     assert bounds == [(goal.lower_pps, goal.upper_pps, goal.result) for goal in run.goals]
     with pytest.raises(dropline.UsageError, match="done"):
         search.record(offered=1, forwarded=1)
+
+
+def test_a_trial_that_nobody_asked_for_is_not_told_and_none_twice():
+    search = dropline.Search(goals=[0], max_load=1e7)
+    with pytest.raises(dropline.UsageError, match="no trial waits for an answer"):
+        search.record(offered=5, forwarded=5)
+    wanted = search.next_trial()
+    search.record(offered=wanted.intended, forwarded=0)
+    with pytest.raises(dropline.UsageError, match="each is answered once"):
+        search.record(offered=wanted.intended, forwarded=0)
 
 
 def test_a_simulated_system_is_a_function_with_a_known_limit():

@@ -17,7 +17,7 @@ class Fields(Mapping[str, Any]):
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+        object.__setattr__(self, "_values", values)
 
     def __getitem__(self, name: str) -> Any:
         return shown(self._values[name])
@@ -29,6 +29,12 @@ class Fields(Mapping[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(f"there is no field {name!r}: there are {', '.join(self)}") from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name} cannot be set: a record says what was measured; dict({type(self).__name__.lower()}) is a copy to change")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name} cannot be deleted: a record says what was measured")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

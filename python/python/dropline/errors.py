@@ -1,5 +1,13 @@
 """What went wrong, a class for each exit code of the command ``dropline``."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from .record import Record
+
 __all__ = ["DroplineError", "NotValidError", "RefusedError", "UsageError"]
 
 
@@ -8,7 +16,7 @@ class DroplineError(Exception):
 
     exit_code: int = 1
     #: What was measured until then, a :class:`dropline.Record`; None where nothing was.
-    record: object = None
+    record: Optional[Record] = None
 
 
 class UsageError(DroplineError, ValueError):

@@ -36,17 +36,17 @@ class Goal:
 
     def word(self) -> str:
         """As it is written on the command line."""
-        parts = [words.share(self.loss_ratio)]
-        for name, share in (("exceed", self.exceed_ratio), ("width", self.width)):
-            if share is not None:
-                parts.append(f"{name}={words.share(share)}")
-        for name, time in (
-            ("trial", self.trial_duration),
-            ("initial", self.initial_trial_duration),
-            ("sum", self.duration_sum),
+        parts = [words.share("loss_ratio", self.loss_ratio)]
+        for written, name in (("exceed", "exceed_ratio"), ("width", "width")):
+            if (share := getattr(self, name)) is not None:
+                parts.append(f"{written}={words.share(name, share)}")
+        for written, name in (
+            ("trial", "trial_duration"),
+            ("initial", "initial_trial_duration"),
+            ("sum", "duration_sum"),
         ):
-            if time is not None:
-                parts.append(f"{name}={words.time(time)}")
+            if (time := getattr(self, name)) is not None:
+                parts.append(f"{written}={words.time(name, time)}")
         return ",".join(parts)
 
 
@@ -54,6 +54,6 @@ class Goal:
 WrittenGoal = Union[Goal, float, str]
 
 
-def word(goal: WrittenGoal) -> str:
+def word(name: str, goal: WrittenGoal) -> str:
     """Any way to write a goal as a word."""
-    return goal.word() if isinstance(goal, Goal) else words.share(goal)
+    return goal.word() if isinstance(goal, Goal) else words.share(name, goal)

@@ -13,6 +13,7 @@ result are taken (``forwarded_count`` as in CSIT's tree, ``forwarding_count`` as
 What differs:
 
 - ``preceding_targets`` and ``expansion_coefficient`` are taken and have no effect: ``mlr`` chooses its own steps.
+- Numbers that are not finite, counts from 2^64 on, times below a nanosecond and loads above 1 Tpps are a ``ValueError``.
 - Bounds and conditional throughput are of type ``float``, where MLRsearch has classes that are converted to it.
 - ``MultipleLossRatioSearch(config, algorithm="credible")`` is the second step: intervals that hold the true limit in 95 of a
   hundred searches, after half a minute of trials. ``relevant_lower_bound`` and ``relevant_upper_bound`` are the ends of the
@@ -158,6 +159,9 @@ class Config:
         for goal in kept:
             if not isinstance(goal, SearchGoal):
                 raise TypeError(f"not a SearchGoal: {goal!r}")
+        for at, goal in enumerate(kept):
+            if goal in kept[:at]:
+                raise ValueError(f"Duplicate goal: {goal} is there twice, and the result has one answer for each")
         self._goals = kept
 
     @property
@@ -353,6 +357,10 @@ class MultipleLossRatioSearch:
             say(f"{search.phase}: {wanted.load_pps} for {wanted.duration_s} s")
             result = measurer.measure(intended_duration=wanted.duration_s, intended_load=wanted.load_pps)
             say(f"loss ratio {result.loss_ratio}")
+            if result.intended_load != wanted.load_pps:
+                raise ValueError(
+                    f"Load mismatch: {wanted.load_pps} was to be measured, and the result is of another intended_load: {result}"
+                )
             search.record(result._counts())
             if wanted.load_pps <= config.min_load:
                 self._fail_fast(search)

@@ -34,6 +34,15 @@ class Told:
             raise AttributeError(name)
         return getattr(self._fields, name)
 
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Told) and other._said == self._said
+
+    def __hash__(self) -> int:
+        return hash(self._said)
+
     def to_json(self) -> str:
         """What ``--json`` prints."""
         return self._said
@@ -79,17 +88,17 @@ def compare(a: Union[Record, Path], b: Union[Record, Path], *, smallest_effect: 
     >>> compare(a, b).verdict
     'regressed'
     """
-    effect = None if smallest_effect is None else words.share(smallest_effect)
-    return Comparison(*_dropline.compare(_side(a), _side(b), effect))
+    effect = None if smallest_effect is None else words.share("smallest_effect", smallest_effect)
+    return Comparison(*_dropline.compare(_side("a", a), _side("b", b), effect))
 
 
-def _side(side: Union[Record, Path]) -> Any:
-    return side._kept if isinstance(side, Record) else os.fspath(side)
+def _side(name: str, side: Union[Record, Path]) -> Any:
+    return side._kept if isinstance(side, Record) else words.path(name, side)
 
 
 def explain(path: Path) -> Explanation:
     """Explains the loss of the trial in a record's file, or of the one of a search's trials that says most of its limit."""
-    return Explanation(*_dropline.explain(os.fspath(path)))
+    return Explanation(*_dropline.explain(words.path("path", path)))
 
 
 def fit(path: Path, *, format: Optional[str] = None, unit: Optional[str] = None, mixtures: bool = False) -> list[Fit]:
@@ -97,4 +106,5 @@ def fit(path: Path, *, format: Optional[str] = None, unit: Optional[str] = None,
 
     ``unit`` is that of bare numbers, such as ``"us"``.
     """
-    return [Fit(*told) for told in _dropline.fit(os.fspath(path), format, unit, mixtures)]
+    asked = (words.optional_word("format", format), words.optional_word("unit", unit), words.switch("mixtures", mixtures))
+    return [Fit(*told) for told in _dropline.fit(words.path("path", path), *asked)]

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any, Union
 
-from . import _dropline
+from . import _dropline, words
 from .answers import Answer, Caveat, Fields
 from .errors import NotValidError
 
@@ -31,7 +31,7 @@ class Record:
     @classmethod
     def from_lines(cls, lines: str) -> Record:
         """The record of its lines, as a file holds them."""
-        return cls(_dropline.Record.parse(lines))
+        return cls(_dropline.Record.parse(words.word("lines", lines)))
 
     @functools.cached_property
     def _object(self) -> dict[str, Any]:
@@ -44,14 +44,14 @@ class Record:
         return str(self._object["target"])
 
     @functools.cached_property
-    def goals(self) -> list[Answer]:
+    def goals(self) -> tuple[Answer, ...]:
         """Each goal with its answer, in the order in which they were asked for."""
-        return [Answer(goal) for goal in self._object.get("goals") or []]
+        return tuple(Answer(goal) for goal in self._object.get("goals") or [])
 
     @functools.cached_property
-    def trials(self) -> list[Fields]:
+    def trials(self) -> tuple[Fields, ...]:
         """Each trial, in order."""
-        return [Fields(trial) for trial in self._trials]
+        return tuple(Fields(trial) for trial in self._trials)
 
     @functools.cached_property
     def _trials(self) -> list[dict[str, Any]]:
@@ -61,9 +61,9 @@ class Record:
         return found
 
     @functools.cached_property
-    def caveats(self) -> list[Caveat]:
+    def caveats(self) -> tuple[Caveat, ...]:
         """Doubts about the whole."""
-        return [Caveat(caveat) for caveat in self._object.get("caveats") or []]
+        return tuple(Caveat(caveat) for caveat in self._object.get("caveats") or [])
 
     @property
     def is_valid(self) -> bool:
@@ -114,7 +114,7 @@ class Record:
 
     def text(self, width: int = 80) -> str:
         """As ``dropline report`` prints it."""
-        return self._kept.text(width)
+        return self._kept.text(words.count("width", width))
 
     def line(self) -> str:
         """The answer in one line."""
@@ -144,4 +144,4 @@ class Record:
 
 def read(path: Union[str, os.PathLike[str]]) -> Record:
     """The record of a file."""
-    return Record(_dropline.Record.read(os.fspath(path)))
+    return Record(_dropline.Record.read(words.path("path", path)))

@@ -51,26 +51,48 @@ def _asked(
     warm_up: Optional[Time],
     delay_at: Iterable[Share],
 ) -> dict[str, Any]:
-    if isinstance(goals, (str, float, int, goal.Goal)):
-        goals = [goals]
-    for name, count, most in (("seed", seed, 2**64), ("max_trials", max_trials, 2**32)):
-        if count is not None and not 0 <= count < most:
-            raise UsageError(f"{name} is {count}: it has to be a whole number from 0 to {most - 1}")
+    written = [] if goals is None else list(_each(goals))
     return {
-        "goals": [] if goals is None else [goal.word(each) for each in goals],
-        "algorithm": algorithm,
-        "preset": preset,
-        "level": None if level is None else words.share(level),
-        "certify": certify,
-        "elapsed": elapsed,
-        "budget": None if budget is None else words.time(budget),
-        "max_trials": max_trials,
-        "min_load": None if min_load is None else words.load(min_load),
-        "max_load": None if max_load is None else words.load(max_load),
-        "seed": seed,
-        "warm_up": None if warm_up is None else words.time(warm_up),
-        "delay_at": [words.share(each) for each in delay_at],
+        "goals": [goal.word(f"goals[{at}]", each) for at, each in enumerate(written)],
+        "algorithm": words.optional_word("algorithm", algorithm),
+        "preset": words.optional_word("preset", preset),
+        "level": None if level is None else words.share("level", level),
+        "certify": words.switch("certify", certify),
+        "elapsed": words.switch("elapsed", elapsed),
+        "budget": None if budget is None else words.time("budget", budget),
+        "max_trials": None if max_trials is None else words.count("max_trials", max_trials, 2**32),
+        "min_load": None if min_load is None else words.load("min_load", min_load),
+        "max_load": None if max_load is None else words.load("max_load", max_load),
+        "seed": None if seed is None else words.count("seed", seed),
+        "warm_up": None if warm_up is None else words.time("warm_up", warm_up),
+        "delay_at": [words.share(f"delay_at[{at}]", each) for at, each in enumerate(_each(delay_at))],
     }
+
+
+def _each(values: Any) -> Iterable[Any]:
+    """Each of several, or the only one."""
+    try:
+        return [values] if isinstance(values, str) else iter(values)
+    except TypeError:
+        return [values]
+
+
+#: What an answer says, as docs/reference/exec.md lists it but for the number of the trial, which nobody here was told. Whatever
+#: else a measurer hands over is left out.
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "intended": words.count,
+    "offered": words.count,
+    "forwarded": words.count,
+    "duration_s": lambda name, value: words.finite(name, value, "a finite number of seconds"),
+    "elapsed_s": lambda name, value: words.finite(name, value, "a finite number of seconds"),
+    "delay_ns_histogram": lambda name, value: [_pair(*each) for each in _entries(name, value, "pairs of delay and count")],
+    "slices": lambda name, value: [
+        _fields(each, f"{of}.", ("duration_s", "offered", "forwarded"))
+        for of, each in _entries(name, value, "mappings")
+        if _is_mapping(of, each)
+    ],
+    "caveats": lambda name, value: [_caveat(*each) for each in _entries(name, value, "words, codes or mappings")],
+}
 
 
 def answer(counts: Mapping[str, Any], duration_s: float) -> str:
@@ -79,23 +101,43 @@ def answer(counts: Mapping[str, Any], duration_s: float) -> str:
         raise UsageError(
             f"a measurer answers with a mapping such as {{'offered': N, 'forwarded': N}}, not with {counts!r}"
         )
-    said = {"duration_s": duration_s, **counts}
-    try:
-        said = {name: value for name, value in said.items() if value is not None}
-        return json.dumps(said, default=_number, allow_nan=False)
-    except ValueError as why:
-        if isinstance(why, UsageError):
-            raise
-        raise UsageError(f"a measurer answers with finite numbers, not with {counts!r}") from why
+    return json.dumps({"duration_s": duration_s, **_fields(counts, "", _READ)})
 
 
-def _number(value: Any) -> Any:
-    """Numbers of numpy and their like."""
-    for kind in (int, float):
-        converted = kind(value)
-        if converted == value:
-            return converted
-    raise UsageError(f"{value!r} is not a number that a record can hold")
+def _fields(counts: Mapping[str, Any], within: str, names: Iterable[str]) -> dict[str, Any]:
+    """The fields of these names that are there."""
+    said = {name: counts[name] for name in names if name in counts}
+    return {name: _READ[name](within + name, value) for name, value in said.items() if value is not None}
+
+
+def _entries(name: str, values: Any, what: str) -> Iterable[tuple[str, Any]]:
+    """Each entry of a list, a tuple, an array of numpy or what yields them, with its name."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise words.said(name, values, f"a list of {what}")
+    return ((f"{name}[{at}]", value) for at, value in enumerate(values))
+
+
+def _pair(name: str, pair: Any) -> list[int]:
+    both = [] if isinstance(pair, (str, bytes, Mapping)) or not isinstance(pair, Iterable) else list(pair)
+    if len(both) != 2:
+        raise words.said(name, pair, "a delay in nanoseconds and a count, two whole numbers")
+    return [words.count(name, each) for each in both]
+
+
+def _is_mapping(name: str, value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        raise words.said(name, value, "a mapping")
+    return True
+
+
+def _caveat(name: str, caveat: Any) -> Any:
+    if not isinstance(caveat, Mapping):
+        if not isinstance(caveat, str):
+            raise words.said(name, caveat, "words, a code, or {'code': '…', 'text': '…'}")
+        return caveat
+    return {part: words.optional_word(f"{name}.{part}", caveat[part]) for part in ("code", "text") if part in caveat}
 
 
 def _name(measure: Measure) -> str:
@@ -137,7 +179,7 @@ def search(
     ``target`` is a word as on the command line, such as ``"udp://127.0.0.1:7007"``, or a function
     ``measure(load_pps, duration_s)`` that answers with a mapping: ``offered`` and ``forwarded``, and where they are known
     ``intended``, ``duration_s``, ``elapsed_s`` (what the trial cost), ``delay_ns_histogram`` (pairs of delay and count),
-    ``caveats``. The record calls it ``measurer:NAME``; without ``name``,
+    ``caveats`` (words, or codes such as ``"generator_limited"``). The record calls it ``measurer:NAME``; without ``name``,
     it has its own name. It is called in this thread; what it raises ends the search and is
     raised here, and what was measured is kept.
 
@@ -158,6 +200,12 @@ def search(
         )
     if resume is not None and record is not None:
         raise UsageError("a search that is resumed is kept in its own record: leave record out")
+    kept_in = None if record is None else words.path("record", record)
+    if kept_in is not None and os.path.exists(kept_in):
+        raise UsageError(_occupied(kept_in))
+    words.optional_word("name", name)
+    if not isinstance(target, str) and not callable(target):
+        raise words.said("target", target, "a word such as \"udp://127.0.0.1:7007\", or a function")
     measure = None
     if isinstance(target, str):
         if name is not None:
@@ -170,8 +218,9 @@ def search(
             return answer(perform(load_pps, duration_s), duration_s)
 
     kept = {
-        "record": None if record is None else os.fspath(record),
-        "resume": None if resume is None else os.fspath(resume),
+        # A function may change the directory.
+        "record": None if kept_in is None else os.path.abspath(kept_in),
+        "resume": None if resume is None else os.path.abspath(words.path("resume", resume)),
         "program": program(),
         "command_line": ["python", "-c", f"import dropline; dropline.search({called!r})"],
     }
@@ -181,6 +230,16 @@ def search(
         if isinstance(measured := getattr(why, "record", None), _dropline.Record):
             setattr(why, "record", Record(measured))
         raise
+
+
+def _occupied(path: str) -> str:
+    """Why no new record is kept there."""
+    if not os.path.isfile(path):
+        return f"{path} is not a file that a record can be kept in: name a new file in record, or leave record out"
+    return (
+        f"{path} exists already, and is not written over: resume={path!r} in place of record, goals and loads resumes "
+        "the search in it; for a new search name another file in record"
+    )
 
 
 class Search:
@@ -228,9 +287,16 @@ class Search:
         **further: Any,
     ) -> None:
         """Tells what was counted in the trial that was wanted: ``offered`` and ``forwarded``, and what :func:`search` says."""
-        wanted = self._wanted or self.next_trial()
+        wanted = self._wanted
         if wanted is None:
-            raise UsageError("the search is done: it wants no trial")
+            is_done = self._search.next_trial() is None
+            raise UsageError(
+                "the search is done: it wants no trial"
+                if is_done
+                else "no trial waits for an answer: next_trial says which one is wanted, and each is answered once"
+            )
+        if counts is not None and not isinstance(counts, Mapping):
+            raise words.said("counts", counts, "a mapping such as {'offered': N, 'forwarded': N}")
         said = answer({**(counts or {}), **further}, wanted.duration_s)
         self._search.record(wanted.load_pps, wanted.duration_s, said)
         self._wanted = None

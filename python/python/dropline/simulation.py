@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from . import _dropline
+from . import _dropline, words
 
 __all__ = ["Simulated", "simulated"]
 
@@ -19,7 +19,7 @@ class Simulated:
     """
 
     def __init__(self, word: str, seed: int = 7) -> None:
-        self._system = _dropline.Simulated(word, seed)
+        self._system = _dropline.Simulated(words.word("word", word), words.count("seed", seed))
         self._word = word
         self._trials = 0
 
@@ -30,8 +30,10 @@ class Simulated:
 
     def __call__(self, load_pps: float, duration_s: float) -> dict[str, Any]:
         """Performs a trial; the next one has another random seed."""
+        load = words.finite("load_pps", load_pps, "a finite number of packets a second")
+        duration = words.finite("duration_s", duration_s, "a finite number of seconds")
         self._trials += 1
-        counts: dict[str, Any] = json.loads(self._system.measure(self._trials, load_pps, duration_s))
+        counts: dict[str, Any] = json.loads(self._system.measure(self._trials, load, duration))
         return counts
 
     def __repr__(self) -> str:

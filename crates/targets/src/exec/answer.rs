@@ -5,6 +5,7 @@ use super::fields::{FieldError, Fields};
 use super::question::Question;
 use dropline_record::BROKEN;
 use dropline_stats::Histogram;
+use dropline_trial::caveat::{DISTURBING, INVALIDATING};
 use dropline_trial::{Caveat, Delay, Slice, Trial};
 use serde::Serialize;
 use serde_json::Value;
@@ -270,7 +271,7 @@ const LONGEST_CODE: usize = 64;
 const LONGEST_TEXT: usize = 1000;
 const MOST_SLICES: usize = 10_000;
 /// What a caveat is.
-const CAVEAT: &str = r#"words, or {"code": "…", "text": "…"}"#;
+const CAVEAT: &str = r#"words, a code, or {"code": "…", "text": "…"}"#;
 
 impl AnswerSlice {
     fn read(fields: &Fields) -> Result<Self, FieldError> {
@@ -284,13 +285,35 @@ impl AnswerSlice {
 
 impl AnswerCaveat {
     fn read(value: &Value) -> Option<Self> {
-        let text = |value: &Value| value.as_str().map(String::from);
         match value {
+            // Who says a code and no more means it no less.
+            Value::String(word) if says_of_trial(word.trim()) => Some(Self::bare(word.trim())),
             Value::String(text) => Some(Self { code: "program".into(), text: text.clone() }),
-            Value::Object(map) => Some(Self { code: text(map.get("code")?)?, text: text(map.get("text")?)? }),
+            Value::Object(map) => {
+                let code = map.get("code")?.as_str()?;
+                match map.get("text") {
+                    None | Some(Value::Null) => Some(Self::bare(code)),
+                    Some(text) => Some(Self { code: code.into(), text: text.as_str()?.into() }),
+                }
+            }
             _ => None,
         }
     }
+
+    /// A code that came without words.
+    fn bare(code: &str) -> Self {
+        let means = if INVALIDATING.contains(&code) { "is not valid" } else { "is in doubt" };
+        let text = format!(
+            "the program that performed the trial says that it {means} ({code}), and not why: look at what that program \
+             writes elsewhere, or let it give the reason as \"text\""
+        );
+        Self { code: code.into(), text }
+    }
+}
+
+/// Whether it is a code that changes what a trial is worth.
+fn says_of_trial(word: &str) -> bool {
+    INVALIDATING.contains(&word) || DISTURBING.contains(&word)
 }
 
 impl From<AnswerCaveat> for Caveat {

@@ -35,6 +35,25 @@ fn a_program_does_not_say_what_ended_a_search() {
 }
 
 #[test]
+fn a_code_without_words_says_what_it_says_with_them() {
+    for said in [
+        r#""generator_limited""#,
+        r#"" generator_limited ""#,
+        r#"{"code":"generator_limited"}"#,
+        r#"{"code":"generator_limited","text":null}"#,
+    ] {
+        let line =
+            format!(r#"{{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,"caveats":[{said}]}}"#);
+        let trial = trial(&line).unwrap();
+        assert_eq!(trial.caveats[0].code(), "generator_limited", "{said}");
+        assert!(trial.tells_nothing() && trial.caveats[0].to_string().contains("not valid"), "{said}");
+    }
+    // Other words are words.
+    let line = r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,"caveats":["it was warm_up"]}"#;
+    assert_eq!(trial(line).unwrap().caveats[0].code(), "program");
+}
+
+#[test]
 fn optional_fields_enter_the_trial() {
     let line = r#"{"trial":3,"intended":10,"offered":9,"forwarded":8,"duration_s":1.0,"elapsed_s":1.5,
         "delay_ns_histogram":[[100,3],[200,5]],"slices":[{"duration_s":0.5,"offered":4,"forwarded":4}],
