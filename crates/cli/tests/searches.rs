@@ -330,3 +330,23 @@ fn help_completions_and_man_pages_come_from_one_definition() {
         assert!(bench.done(&["completions", shell]).text.contains("algorithm"), "{shell}");
     }
 }
+
+#[test]
+fn what_a_search_says_it_forwards_is_what_came_through_and_not_the_load() {
+    let bench = Bench::new();
+    let words = ["--algorithm=mlr", "--max-load=8.4Mpps", "--goal=5%", "-q", "-o", "a.jsonl"];
+    bench.done(&[&["search", "sim:soft"][..], &words].concat());
+    let through =
+        bench.done(&["report", "a.jsonl", "--json"]).json()["goals"][0]["conditional_throughput_pps"]
+            .as_f64()
+            .unwrap();
+    assert!(through < 8.39e6, "{through}");
+    let said = format!("{:.3} Mpps", (through / 1e3).floor() / 1e3);
+    for form in ["--line", "--markdown"] {
+        let text = bench.done(&["report", "a.jsonl", form]).text;
+        let first = format!(
+            "It forwards at least {said} with at most 5 % loss, of 8.400 Mpps, the highest load allowed"
+        );
+        assert!(text.contains(&first), "{first}: {text}");
+    }
+}

@@ -40,13 +40,11 @@ pub(crate) fn recorded_words(answer: &AnswerLine) -> String {
     why.map_or_else(|| result.clone(), |why| format!("{result}: {}", why.replace('_', " ")))
 }
 
-/// Of the trials at the lowest load, or about there, how many failed the goal, and how many there were.
+/// Of the trials at the lowest load, how many failed the goal, and how many there were.
 pub(crate) fn tried_at_lowest(record: &Record, answer: &AnswerLine) -> Option<(u64, u64)> {
-    /// Loads that differ by less are about the same.
-    const ABOUT: f64 = 1.03;
     let least = record.header.search.as_ref()?.min_load_pps;
     let [failed, passed] = failed_and_passed(&record.trials, &answer.goal)
-        .map(|loads| loads.iter().filter(|load| **load <= ABOUT * least).count() as u64);
+        .map(|loads| loads.iter().filter(|load| **load <= least).count() as u64);
     Some((failed, failed + passed))
 }
 

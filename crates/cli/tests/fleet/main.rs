@@ -237,7 +237,8 @@ fn two_targets_are_compared_in_turns_by_agents() {
     let words =
         ["compare", "--abba", &at, &and, "--load=2kpps", "--duration=4s", "--json", "-o", "turns.jsonl"];
     let ended = bench.run(&[&words[..], &["--on", "local:2"]].concat());
-    assert!(matches!(ended.code, Some(0 | 1)), "{:?} {}", ended.code, ended.errors);
+    // A busy machine may make a turn of it say more about the agents than about the targets.
+    assert!(matches!(ended.code, Some(0 | 1 | 3)), "{:?} {}", ended.code, ended.errors);
     let record = bench.read("turns.jsonl");
     let lines: Vec<Value> = record.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["on"], "local:2");

@@ -90,6 +90,11 @@ impl SearchSummary<'_> {
         let less = |load: f64, end: &str| say("less than ", loads.with_unit(loads.ceil(load)), end);
         let between = |low: f64, high: f64, end: &str| say("between ", loads.between(low, "and", high), end);
         let (lower, upper) = (answer.lower_pps, answer.upper_pps);
+        // Of a load of which some may be lost, what came through is less than the load.
+        let came_through = |load: f64| match answer.headline_pps().filter(|_| self.is_forwarding()) {
+            Some(through) => through.min(load),
+            None => load,
+        };
         match (&self.standings[index], (lower, upper), answer.headline_pps()) {
             (Standing::Doubted(denied), _, _) => match (denied.low_pps, denied.high_pps) {
                 (Some(low), Some(high)) => between(low, high, ""),
@@ -106,30 +111,39 @@ impl SearchSummary<'_> {
                 say("", headline, &format!(", {}", loads.interval(lower, upper)))
             }
             (Standing::AtMaximum, _, headline) => match lower.or(headline) {
+                Some(load) if came_through(load) < load => {
+                    let of = loads.with_unit(loads.floor(load));
+                    at_least(came_through(load), &format!(", of {of}, {}", self.highest_allowed(index, load)))
+                }
                 Some(load) => at_least(load, &format!(", {}", self.highest_allowed(index, load))),
                 None => unknown(""),
             },
             (Standing::Disturbed, (Some(lower), Some(upper)), _) => {
                 let upper = loads.with_unit(loads.ceil(upper));
-                at_least(lower, &format!(" (it fails at {upper}; trials between were disturbed)"))
+                at_least(
+                    came_through(lower),
+                    &format!(" (it fails at {upper}; trials between were disturbed)"),
+                )
             }
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
                 match self.met(answer).filter(|(_, highest)| *highest > lower) {
                     Some((_, highest)) => {
                         let highest = loads.with_unit(loads.floor(highest));
-                        at_least(lower, &format!("; a trial at {highest} met it too"))
+                        at_least(came_through(lower), &format!("; a trial at {highest} met it too"))
                     }
                     None => {
                         let end = self.lateness().unwrap_or_else(|| "where our generator ends".into());
-                        at_least(lower, &format!(", {end}"))
+                        at_least(came_through(lower), &format!(", {end}"))
                     }
                 }
             }
             (Standing::TargetStarved, (Some(lower), _), _) => {
-                at_least(lower, "; above that other programs kept the target from its CPU")
+                at_least(came_through(lower), "; above that other programs kept the target from its CPU")
             }
             (Standing::TargetStarved, _, _) => unknown(", for other programs kept the target from its CPU"),
-            (Standing::Disturbed, (Some(lower), None), _) => at_least(lower, "; trials above were disturbed"),
+            (Standing::Disturbed, (Some(lower), None), _) => {
+                at_least(came_through(lower), "; trials above were disturbed")
+            }
             (Standing::GeneratorLimited | Standing::Disturbed, _, _) => {
                 match (self.met(answer), &self.standings[index]) {
                     (Some((trials, highest)), _) => {
