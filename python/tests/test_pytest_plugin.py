@@ -28,7 +28,7 @@ def test_records_are_kept_and_compared_by_a_verdict(pytester):
     recorded.assert_outcomes(passed=1)
     recorded.stdout.fnmatch_lines(["*dropline*", "*test_bench: *"])
     (kept,) = (pytester.path / ".dropline" / "base").iterdir()
-    assert kept.name.endswith("test_bench.jsonl")
+    assert "test_bench-" in kept.name
 
     import dropline
 
@@ -48,6 +48,28 @@ def test_records_are_kept_and_compared_by_a_verdict(pytester):
     again = pytester.runpytest_subprocess("--dropline-record=base")
     again.assert_outcomes(passed=1)
     assert dropline.read(kept).goals[0].lower_pps > 9.4e6, "an older record is replaced"
+
+
+def test_each_test_has_a_record_of_its_own_whatever_its_parameters_are_called(pytester):
+    pytester.makepyfile(
+        TEST.replace("BEARS", "bears")
+        .replace("def test_bench(dropline)", "def test_bench(dropline, bears)")
+        .replace("@pytest.mark.dropline", '@pytest.mark.parametrize("bears", [9e6, 5e6, 3e6], ids=["a/b", "a-b", "a b"])\n@pytest.mark.dropline')
+    )
+    pytester.runpytest_subprocess("--dropline-record=base").assert_outcomes(passed=3)
+    assert len(list((pytester.path / ".dropline" / "base").iterdir())) == 3
+    pytester.runpytest_subprocess("--dropline-compare=base").assert_outcomes(passed=3)
+
+
+def test_what_a_search_is_compared_with_stays_unless_it_was_bettered(pytester):
+    import dropline
+
+    both = ["--dropline-record=base", "--dropline-compare=base"]
+    for bears, kept in [("9e6", 9e6), ("8.9e6", 9e6), ("9.9e6", 9.9e6)]:
+        pytester.makepyfile(TEST.replace("BEARS", bears))
+        pytester.runpytest_subprocess(*both).assert_outcomes(passed=1)
+        (path,) = (pytester.path / ".dropline" / "base").iterdir()
+        assert abs(dropline.read(path).goals[0].lower_pps / kept - 1) < 0.006, bears
 
 
 def test_a_test_without_a_kept_record_passes_and_says_so(pytester):
