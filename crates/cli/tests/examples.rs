@@ -282,7 +282,7 @@ impl Scene {
 }
 
 /// What of the repository the examples use.
-const IN_THE_REPOSITORY: [&str; 2] = ["scenarios", "c"];
+const IN_THE_REPOSITORY: [&str; 3] = ["scenarios", "c", "experiments"];
 /// What stands before a file that a command makes, or an address at which it answers.
 const MAKES: [&str; 9] =
     ["-o", ">", "--html", "--svg", "--keep", "--export-json", "--page", "--metrics", "--history"];
