@@ -69,8 +69,9 @@ def dropline(request: pytest.FixtureRequest) -> Callable[..., Record]:
             else:
                 said.append((_PROPERTY, f"    nothing to compare with: {before} is missing"))
         # What it was compared with stays unless it was bettered: many small losses, each no evidence, would add up.
-        stays = compared is not None and option("--dropline-record") == option("--dropline-compare")
-        if option("--dropline-record") and not (stays and compared.verdict != "improved"):
+        is_same = option("--dropline-record") == option("--dropline-compare")
+        stays = compared is not None and is_same and compared.verdict != "improved"
+        if option("--dropline-record") and not stays:
             _replace(storage / option("--dropline-record") / name, record)
         if compared is not None and compared.is_worse:
             pytest.fail(f"the limit is worse than that of {before}\n{compared}", pytrace=False)
