@@ -436,3 +436,12 @@ fn an_explanation_of_a_simulated_target_sends_nobody_to_a_trial_that_explains_no
         assert!(!ended.errors.contains("dropline trial"), "{}", ended.errors);
     }
 }
+
+#[test]
+fn a_trial_that_doctor_advises_has_a_load_that_can_be_typed_and_none_where_none_is_taken() {
+    let bench = Bench::new();
+    let advised = |target: &str| bench.run(&["doctor", target]).text;
+    assert!(advised("exec:cat").contains("dropline trial exec:cat --load 100pps --duration 1s"));
+    let own_pace = advised("flowgraph:exec:/bin/true");
+    assert!(own_pace.contains("dropline trial flowgraph:exec:/bin/true --duration 1s"), "{own_pace}");
+}

@@ -237,7 +237,9 @@ fn columns() -> String {
         };
         let name = column.name.as_str();
         let (name, meaning) = if let Some(meaning) = about("TrialLine", name) {
-            (name.to_owned(), meaning)
+            // Of the list of doubts a column has the codes.
+            let codes = if name == "caveats" { ": their codes, a blank between" } else { "" };
+            (name.to_owned(), meaning + codes)
         } else if let Some((_, bound)) = name.strip_prefix("goal_").and_then(|rest| rest.split_once('_')) {
             (format!("goal_N_{bound}"), format!("Of goal N: {}", about("BoundsLine", bound).expect(name)))
         } else {
@@ -248,7 +250,8 @@ fn columns() -> String {
                 "replies" => "CLASS",
                 _ => &name[field.len() + 1..],
             };
-            (format!("{field}_{part}"), about("TrialLine", field).unwrap())
+            let of_delay = about("DelayLine", part).map_or_else(String::new, |of| format!(": {of}"));
+            (format!("{field}_{part}"), about("TrialLine", field).unwrap() + &of_delay)
         };
         if !rows.iter().any(|(known, ..)| *known == name) {
             rows.push((name, holds, meaning));

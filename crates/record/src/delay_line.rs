@@ -8,14 +8,20 @@ use serde::{Deserialize, Serialize};
 
 /// Numbers about a set of delays, in nanoseconds. A percentile that the count cannot bear is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct DelayLine {
+    /// How many values.
     pub count: Count,
+    /// The lowest, in ns.
     pub min: Option<u64>,
+    /// Half of them are this or lower, in ns.
     pub p50: Option<u64>,
+    /// 90 % of them are this or lower, in ns.
     pub p90: Option<u64>,
+    /// 99 % of them are this or lower, in ns.
     pub p99: Option<u64>,
+    /// 99.9 % of them are this or lower, in ns.
     pub p99_9: Option<u64>,
+    /// The highest, in ns.
     pub max: Option<u64>,
     /// All values: HdrHistogram V2 deflate, base64.
     pub histogram: String,

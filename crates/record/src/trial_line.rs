@@ -198,7 +198,7 @@ pub struct PacketsLine {
     pub identity: String,
 }
 
-/// Which turns the requests of a trial had: from one trial to the next they ascend.
+/// Which turns the requests of a trial had: from one trial to the next they ascend, until the search is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnsLine {
     /// Of the first request.

@@ -57,6 +57,15 @@ fn a_goal_drops_at_the_lowest_load_only_where_the_record_says_so_and_else_has_no
 }
 
 #[test]
+fn trials_at_the_lowest_load_are_those_at_it_and_none_a_little_above() {
+    let mut record = without_lower_end(17, 2);
+    for trial in record.trials.iter_mut().rev().skip(2).take(8) {
+        trial.intended_load_pps *= 1.01;
+    }
+    assert!(shown(&record).contains("no lower end, 9 of 11 trials at"), "{}", shown(&record));
+}
+
+#[test]
 fn only_the_highest_load_that_was_allowed_is_called_so_where_no_limit_was_found() {
     let mut record = without_lower_end(0, 0);
     let most = record.header.search.as_ref().unwrap().max_load_pps;

@@ -206,15 +206,9 @@ unsafe extern "C" fn release_stream(stream: *mut Stream) {
 /// # Safety
 /// `schema` is one of [`Schema::new`] that was not released.
 unsafe extern "C" fn release_schema(schema: *mut Schema) {
-    // SAFETY: as the caller promises, so `private` and the children are what boxes were; a child whose `release` is gone was taken.
+    // SAFETY: as the caller promises, so `private` and the children are what boxes were.
     unsafe {
-        let held = Box::from_raw((*schema).private.cast::<HeldSchema>());
-        for child in held.children {
-            let mut child = Box::from_raw(child);
-            if let Some(release) = child.release {
-                release(&raw mut *child);
-            }
-        }
+        release_all(Box::from_raw((*schema).private.cast::<HeldSchema>()).children, |child| child.release);
         (*schema).release = None;
     }
 }
@@ -222,15 +216,22 @@ unsafe extern "C" fn release_schema(schema: *mut Schema) {
 /// # Safety
 /// `array` is one of [`Array::new`] that was not released.
 unsafe extern "C" fn release_array(array: *mut Array) {
-    // SAFETY: as the caller promises, so `private` and the children are what boxes were; a child whose `release` is gone was taken.
+    // SAFETY: as the caller promises, so `private` and the children are what boxes were.
     unsafe {
-        let held = Box::from_raw((*array).private.cast::<HeldArray>());
-        for child in held.children {
-            let mut child = Box::from_raw(child);
-            if let Some(release) = child.release {
-                release(&raw mut *child);
-            }
-        }
+        release_all(Box::from_raw((*array).private.cast::<HeldArray>()).children, |child| child.release);
         (*array).release = None;
+    }
+}
+
+/// # Safety
+/// Each child is what a box was, and nobody else frees it; one whose `release` is gone was taken.
+unsafe fn release_all<T>(children: Vec<*mut T>, release: fn(&T) -> Option<unsafe extern "C" fn(*mut T)>) {
+    for child in children {
+        // SAFETY: as the caller promises.
+        let mut child = unsafe { Box::from_raw(child) };
+        if let Some(release) = release(&child) {
+            // SAFETY: it is the one that was made with the child, which was not released.
+            unsafe { release(&raw mut *child) };
+        }
     }
 }

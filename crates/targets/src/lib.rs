@@ -591,7 +591,7 @@ impl Target {
     /// The profile with the streams that are needed at most this load, where nobody says how many.
     #[must_use]
     pub fn spread(&self, profile: TrafficProfile, load: Rate) -> TrafficProfile {
-        if self.replayed().is_some() {
+        if matches!(self.kind, Kind::Replay { .. }) {
             return profile;
         }
         let streams = Part::equal(self.default_streams(load, profile.drain.longest));

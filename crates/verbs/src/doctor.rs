@@ -187,10 +187,7 @@ fn measured(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
                 finding.found += "; it was not asked for a trial";
                 let load = match target.paces_itself() {
                     true => String::new(),
-                    false => format!(
-                        " --load 100{}",
-                        target.load_unit().rates().last().expect("a unit has a word")
-                    ),
+                    false => format!(" --load 100{}", target.load_unit().rates()[0]),
                 };
                 let target = quoted(&target.to_string());
                 finding.advice =

@@ -247,6 +247,8 @@ fn two_targets_are_compared_in_turns_by_agents() {
         turns.len() >= 4 && turns.iter().all(|turn| turn["agents"].as_array().unwrap().len() == 2),
         "{record}"
     );
+    let is_disturbed = turns.iter().any(|turn| !codes(turn).is_empty());
+    assert!(ended.code != Some(3) || is_disturbed, "nothing disturbed it: {record}");
     assert!(a.packets() > 2_000 && b.packets() > 2_000, "{} {}", a.packets(), b.packets());
     let refused = bench.run(&["compare", "turns.jsonl", "--on", "local:2"]);
     assert!(refused.code == Some(2) && refused.errors.contains("--abba"), "{}", refused.errors);
